@@ -1,4 +1,4 @@
-//! The target `edits` for libFuzzer.
+//! libFuzzer entry point of the target `edits`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("edits", input));

@@ -1,5 +1,5 @@
-//! The target `file_manifests` for libFuzzer. Its rules are beside the tests of the File Executor, which `actum-testkit` does not
-//! depend on.
+//! libFuzzer entry point of the target `file_manifests`. Its rules are beside the tests of the File Executor, because
+//! `actum-testkit` does not depend on that crate.
 #![no_main]
 
 #[path = "../../crates/actum-file/tests/manifests/rules.rs"]

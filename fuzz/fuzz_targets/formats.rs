@@ -1,4 +1,4 @@
-//! The target `formats` for libFuzzer.
+//! libFuzzer entry point of the target `formats`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("formats", input));

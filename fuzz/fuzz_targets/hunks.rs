@@ -1,4 +1,4 @@
-//! The target `hunks` for libFuzzer.
+//! libFuzzer entry point of the target `hunks`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("hunks", input));

@@ -1,4 +1,4 @@
-//! The target `leases` for libFuzzer.
+//! libFuzzer entry point of the target `leases`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("leases", input));

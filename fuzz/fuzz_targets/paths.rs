@@ -1,4 +1,4 @@
-//! The target `paths` for libFuzzer.
+//! libFuzzer entry point of the target `paths`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| actum_testkit::fuzz::run("paths", input));

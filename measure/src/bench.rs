@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: actum beside alternatives, interleaved in one run.
+//! `cargo xtask bench`: compares actum with alternatives, interleaved in a single run.
 
 mod agent;
 mod contest;
@@ -40,7 +40,7 @@ use place::Grounds;
 
 type Failure = Box<dyn Error>;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks.md";
 
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     finish(root, PAGE, &page::render(&results), options)
 }
 
-/// Starts this program again with optimisation, without which nothing would be worth measuring.
+/// Restarts this program in an optimised build, because measurements of an unoptimised one would be meaningless.
 fn in_release(root: &Path) -> Outcome {
     eprintln!("building with optimisation");
     let status = cargo(root)
@@ -82,8 +82,7 @@ fn in_release(root: &Path) -> Outcome {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the binary `actum`, beside this one. A failure takes only the whole process out of the
-/// comparison.
+/// Builds the `actum` binary beside this one. If the build fails, only the whole-process contestants are excluded.
 fn build_actum(root: &Path) -> Result<PathBuf, String> {
     let arguments = ["build", "--quiet", "--release", "--package", "actum-cli"];
     let status = cargo(root).args(arguments).status();
@@ -97,9 +96,8 @@ fn build_actum(root: &Path) -> Result<PathBuf, String> {
     if actum.is_file() { Ok(actum) } else { Err("`actum` was built elsewhere".to_owned()) }
 }
 
-/// Raises the priority of this process and its children over other processes, if it is root, so
-/// that less of their noise is in the times. Elsewhere the times are noisier, which the ratios can
-/// bear.
+/// Raises the priority of this process and its children if it runs as root, so that other processes disturb the times
+/// less. Without root the times are noisier, but the ratios remain usable.
 fn take_precedence() {
     const NICE: i32 = -15;
     if packages::is_root()
@@ -109,17 +107,17 @@ fn take_precedence() {
     }
 }
 
-/// The variable that holds the home directory that the password database names.
+/// Environment variable with the home directory that the password database names.
 const HOME: &str = "ACTUM_BENCH_HOME";
 
-/// Configuration in the home directory that the system knows, where all of an operator's policy
-/// counts. Missing until this program was started again by [`at_known_home`].
+/// Configuration directory in the home directory of the password database, where all of an operator's policy applies.
+/// Returns `None` unless [`at_known_home`] restarted this program.
 fn known_configuration() -> Option<PathBuf> {
     std::env::var_os(HOME).map(|home| Path::new(&home).join(".config"))
 }
 
-/// Starts this program again with a home directory that the system knows and that has no
-/// configuration: only there do an operator's permissions for programs count.
+/// Restarts this program with a home directory in the password database that has no configuration. An operator's
+/// permissions for programs apply only there.
 fn at_known_home() -> Outcome {
     let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;
@@ -130,7 +128,7 @@ fn at_known_home() -> Outcome {
     Ok(if status?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints the text of a page, which a full run writes to the file `page` of the project.
+/// Prints the text of a page. A full run also writes it to the file `page` of the project.
 fn finish(root: &Path, page: &str, text: &str, options: &Options) -> Outcome {
     print!("{text}");
     if options.quick || options.only.is_some() {

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: real power cuts, on real file systems, under a worker that uses actum.
+//! `cargo xtask crash`: cuts the power of real file systems under a worker that uses actum.
 
 mod course;
 mod grounds;
@@ -25,7 +25,7 @@ use options::{Writer, name};
 
 type Failure = Box<dyn Error>;
 
-/// Environment variable that marks a process with a mount namespace of its own.
+/// Environment variable that marks a process as having its own mount namespace.
 const OWN_MOUNTS: &str = "ACTUM_CRASH_OWN_MOUNTS";
 
 pub(crate) fn run(options: &Options) -> Outcome {
@@ -47,9 +47,9 @@ pub(crate) fn run(options: &Options) -> Outcome {
     Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Replaces this process by one with a mount namespace of its own (unshare(1)), or returns why it
-/// cannot. In a shared namespace another process can copy the mounts; then a file system is still
-/// mounted after its power cut, which looks like a loss.
+/// Replaces this process with one in its own mount namespace (unshare(1)), or returns the reason for a failure. In a shared
+/// namespace, another process could copy the mounts. A file system would then remain mounted after its power cut, which looks like
+/// data loss.
 fn start_with_own_mounts() -> String {
     let failed =
         |error| format!("making a mount namespace with unshare(1): {error}; nothing was mounted");
@@ -91,7 +91,7 @@ fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
     Ok(tallies)
 }
 
-/// Reason why the outcome is not as it must be.
+/// Returns the reason why the result is not acceptable, if there is one.
 fn refusal(tally: &Tally) -> Option<String> {
     let slug = name(&tally.file_system);
     match (tally.writer, tally.violations) {

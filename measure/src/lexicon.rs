@@ -1,4 +1,4 @@
-//! `cargo xtask lexicon`: the confirmation lexicon, derived from an extract of CLDR and a reviewed overlay (AEC-5).
+//! `cargo xtask lexicon`: derives the confirmation lexicon from an extract of CLDR and a reviewed overlay (AEC-5).
 
 mod derive;
 mod extract;
@@ -25,13 +25,13 @@ const OVERLAY: &str = "lexicon/overlay.json";
 const LICENCE: &str = "lexicon/LICENSE-Unicode";
 const LEXICON: &str = "crates/actum-agent/src/confirmation/confirm_lexicon.json";
 
-/// Writes the confirmation lexicon from `lexicon/`
+/// Write the confirmation lexicon from `lexicon/`
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write nothing, and fail when the lexicon is not as it would be written
+    /// Write nothing, and fail if the lexicon is out of date
     #[arg(long, conflicts_with = "fetch")]
     check: bool,
-    /// First download CLDR from the npm registry, and rewrite the extract of it
+    /// First download CLDR from the npm registry and update the extract
     #[arg(long)]
     fetch: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if options.check && !is_same { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Text of the lexicon. Equal sources give equal bytes.
+/// Returns the text of the lexicon. The same sources always produce the same bytes.
 fn lexicon(root: &Path) -> Result<String, Box<dyn Error>> {
     let read =
         |path: &str| fs::read(root.join(path)).map_err(|error| format!("reading {path}: {error}"));
@@ -66,7 +66,7 @@ fn lexicon(root: &Path) -> Result<String, Box<dyn Error>> {
     Ok(write(&derived))
 }
 
-/// Words of all languages, and the data for the lookup of a tag.
+/// Words of all languages, and the data needed to look up a language tag.
 struct Derived {
     version: String,
     aliases: BTreeMap<String, String>,
@@ -112,7 +112,7 @@ fn figures(lexicon: &Lexicon) -> String {
     )
 }
 
-/// Number of languages, whatever their scripts.
+/// Returns the number of languages, regardless of scripts.
 fn languages(lexicon: &Lexicon) -> usize {
     let language = |tag: &str| tag.split('-').next().unwrap_or(tag).to_owned();
     let languages = lexicon.languages().map(|(tag, _)| language(tag));

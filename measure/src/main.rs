@@ -1,4 +1,4 @@
-//! Measurements and trials with the engine itself, one file for each subcommand of `cargo xtask`.
+//! Measurements and trials of the engine itself, with one file for each subcommand of `cargo xtask`.
 
 mod bench;
 mod crash;
@@ -43,7 +43,7 @@ enum Work {
 }
 
 fn main() -> ExitCode {
-    // `bench sandbox` starts commands confined, by way of this program.
+    // `bench sandbox` starts confined commands through this program.
     actum_sandbox::inside::enter();
     let root = root();
     let outcome = match CommandLine::parse().work {

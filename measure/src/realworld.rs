@@ -1,5 +1,5 @@
-//! `cargo xtask realworld`: published versions, from one to the next, as a change that actum
-//! applies, undoes and applies again; and real queries and builds as task plans.
+//! `cargo xtask realworld`: applies, undoes and reapplies the changes between published versions of packages with actum, and runs
+//! real queries and builds as task plans.
 
 mod catalogue;
 mod change;
@@ -67,7 +67,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs a part and prints its results; returns its problems.
+/// Runs one part, prints its results, and returns its problems.
 fn run_part(
     part: Part,
     root: &Path,
@@ -76,7 +76,7 @@ fn run_part(
 ) -> Result<Vec<String>, Failure> {
     match part {
         Part::Packages => run_packages(options, directory, scratch),
-        // No workspace of a user is in a repository that is not its own, and no ledger in any.
+        // Use a temporary directory, because users keep no workspace inside an unrelated repository, and no ledger in any.
         Part::Sql => {
             let tools = Tools::install(root, options.network())?;
             let found = tpch::run(&tools, tempfile::tempdir()?.path())?;
@@ -110,7 +110,7 @@ fn run_packages(
     Ok(problems)
 }
 
-/// Locks the scratch directory, which no other process may use.
+/// Locks the scratch directory, so that no other process uses it.
 pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     let lock = File::create(directory.join("lock"))?;
     match lock.try_lock() {
@@ -120,7 +120,7 @@ pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     }
 }
 
-/// Trials of a tree besides the change to the next.
+/// Trials of a single tree, in addition to the change to the next version.
 #[derive(Default)]
 struct Extra {
     structured: structured::Tried,
@@ -134,7 +134,7 @@ impl Extra {
     }
 }
 
-/// Tries the pairs, as many at a time as there are processors. The rows are in the order of the catalogue.
+/// Tries the pairs on all processors in parallel. The rows are in the order of the catalogue.
 fn rows(
     options: &Options,
     directory: &Path,
@@ -175,7 +175,7 @@ fn rows(
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Locks; a panic under the lock has ended the whole program.
+/// Locks a mutex. It cannot be poisoned here, because a panic ends the entire program.
 fn lock_in<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -222,7 +222,7 @@ fn findings(
     })
 }
 
-/// Returns the change between two trees, and the diffs of git.
+/// Returns the change between two trees, with git's diffs.
 fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     let directory = place.join("repository");
     fresh(&directory)?;
@@ -237,7 +237,7 @@ fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
     })
 }
 
-/// Time that git takes to make the new tree of the old one.
+/// Returns the time that git takes to turn the old tree into the new one.
 fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration, Failure> {
     let directory: PathBuf = place.join("git");
     fresh(&directory)?;
@@ -249,8 +249,7 @@ fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration,
     Ok(time)
 }
 
-/// Returns the kinds of files that a full run lacks: without one it would prove less than it
-/// claims.
+/// Returns the kinds of files that no pair of a full run contains. Without any of them, the run would prove less than it claims.
 fn missing_kinds(counts: &Counts) -> Vec<String> {
     let kinds = counts.kinds().into_iter().filter(|(_, count)| *count == 0);
     kinds.map(|(kind, _)| format!("no package has a changed file that is {kind}")).collect()

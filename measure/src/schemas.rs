@@ -1,4 +1,4 @@
-//! `cargo xtask schemas`: the published JSON Schemas, written from the types that they describe.
+//! `cargo xtask schemas`: writes the published JSON Schemas from the types that they describe.
 
 use std::error::Error;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::Outcome;
 /// Writes the JSON Schemas below `schemas/`
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write nothing, and fail when a file is not as it would be written
+    /// Write nothing, and fail if a file is out of date
     #[arg(long)]
     check: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Returns the files that differ from the types, each with its right text.
+/// Returns the files that do not match the types, each with the correct text.
 fn changed(directory: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
     let task = actum_task::schemas().into_iter().chain(report::schemas());

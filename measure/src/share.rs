@@ -1,4 +1,4 @@
-//! `cargo xtask share`: how many commits of real histories would ask for approval, or be denied.
+//! `cargo xtask share`: how many commits of real histories would need an approval, or be denied.
 
 mod catalogue;
 mod debian;
@@ -23,54 +23,53 @@ use rules::Rule;
 
 type Failure = Box<dyn Error>;
 
-/// Count the commits of real histories that would ask for approval, or be denied
+/// Count the commits of real histories that would need an approval, or be denied
 ///
-/// Judges the change of each commit without merges, with its content, by the library of the gates
-/// under the built-in policy, without any written policy or approval. Files that git itself moves
-/// are renames. Symbolic links and submodules, which actum does not change, are left out. Nothing
+/// Judges the full change of each non-merge commit with the gates, under the built-in policy without any written policy or
+/// approval. Renames are those that git detects. Symbolic links and submodules, which actum does not change, are left out. No code
 /// of a repository is ever run.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Git repositories; this one, if nothing is named
+    /// Git repositories to judge; the default is this one
     repositories: Vec<PathBuf>,
-    /// A Debian source package: those of its patches that are commits (needs a network)
+    /// Debian source package whose patches are judged if they were commits (needs a network)
     #[arg(long, value_name = "NAME")]
     debian: Vec<String>,
-    /// This repository, and all Debian source packages of the published figure (needs a network)
+    /// Judge this repository and all Debian source packages of the published figure (needs a network)
     #[arg(long, conflicts_with_all = ["repositories", "debian"])]
     sample: bool,
 }
 
-/// Judgement of one commit.
+/// Decision about one commit.
 struct Judged {
-    /// Under [`PROFILES`].
+    /// Verdicts under each of [`PROFILES`].
     verdicts: [Verdict; PROFILES.len()],
-    /// Rules that hold it back under the default profile, each once.
+    /// Rules that hold the commit back under the default profile, without duplicates.
     rules: Vec<Rule>,
-    /// Grounds of the gates that hold it back under the default profile.
+    /// Grounds of the gates that hold the commit back under the default profile.
     grounds: Vec<String>,
 }
 
-/// Judgement of a history.
+/// Decisions about one history.
 struct Row {
     name: String,
     kind: Kind,
-    /// By commit id.
+    /// Decisions by commit id.
     judged: Vec<(String, Judged)>,
-    /// Links and submodules.
+    /// Number of links and submodules that were left out.
     left_out: usize,
 }
 
-/// Origin of a history, which decides the meaning of its share.
+/// Origin of a history, which determines how its share is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// All commits of a repository without merges.
+    /// All commits of a repository except merges.
     Whole,
-    /// Commits that a distribution picked as patches.
+    /// Commits that a distribution selected as patches.
     Patches,
 }
 
-/// The default profile first.
+/// Profiles under which commits are judged, with the default profile first.
 const PROFILES: [&str; 3] = ["interactive", "critical", "agent-executor"];
 
 impl Kind {
@@ -141,7 +140,7 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
         .map(|(policy, digest)| decide(&Bundle::new(*digest, case.clone()), policy, &NoAccess));
     let verdicts = decisions.each_ref().map(|decision| decision.verdict);
     let [default, ..] = decisions;
-    // The gate of approval only repeats the verdict.
+    // The approval gate only repeats the verdict.
     let is_held =
         |gate: &&GateDecision| gate.verdict != Verdict::Allow && gate.gate != GateName::Approval;
     let held: Vec<&GateDecision> = default.gates.iter().filter(is_held).collect();
@@ -150,7 +149,7 @@ fn judge(commit: &Commit, policies: &[(Policy, Digest); PROFILES.len()]) -> Judg
     Judged { verdicts, rules: rules::holding_back(&case, &gates), grounds }
 }
 
-/// Policies with a profile and nothing else, and their digests.
+/// Returns policies that set only a profile, with their digests.
 fn policies() -> Result<[(Policy, Digest); PROFILES.len()], Failure> {
     let policy = |profile: &str| -> Result<(Policy, Digest), Failure> {
         let text = format!("version = 1\n[protected]\nprofile = \"{profile}\"\n");
@@ -170,7 +169,7 @@ mod tests {
     use crate::realworld::child::run as run_child;
     use crate::realworld::git::{TIME_MAX, git, initialise};
 
-    /// A repository with one commit for each `change` of its files.
+    /// Creates a repository with one commit for each `change` to its files.
     fn repository(place: &Path, commits: &[&dyn Fn()]) -> History {
         initialise(place).unwrap();
         for change in commits {

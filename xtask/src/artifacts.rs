@@ -1,4 +1,4 @@
-//! Artifacts that cargo reports (`cargo build --message-format json`).
+//! Artifacts reported by cargo (`cargo build --message-format json`).
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::cargo;
 
-/// The message of cargo about one artifact; other messages have none of the fields.
+/// Cargo's message about one artifact. Other messages contain none of these fields.
 #[derive(Deserialize)]
 pub(crate) struct Artifact {
     pub(crate) executable: Option<PathBuf>,
@@ -27,9 +27,8 @@ pub(crate) struct Target {
     pub(crate) name: String,
 }
 
-/// Builds a program with the features that it has in the whole workspace, as the tests have it.
-/// With those of its package alone, most dependencies would be built once more. `None` if it does
-/// not compile, which cargo has reported.
+/// Builds a program with the features it has in the whole workspace, as the tests do, because most dependencies would otherwise be
+/// built again. Returns `None` if it does not compile; cargo has then printed the errors.
 pub(crate) fn build_program(
     root: &Path,
     name: &str,

@@ -1,4 +1,4 @@
-//! Real clients of agents against a mock model, as they come from the registries (`tests/clients`).
+//! Runs real agent clients, as published in their registries, against a mock model (`tests/clients`).
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -7,7 +7,7 @@ use crate::artifacts::build_program;
 use crate::measure::Arguments;
 use crate::{Outcome, packages};
 
-/// Builds actum, installs the pinned clients that are missing, and runs the scenarios that are named, or all.
+/// Builds actum, installs missing pinned clients, and runs the given scenarios, or all of them.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Outcome {
     packages::require("clients")?;
     let Some(program) = build_program(root, "actum")? else { return Ok(ExitCode::FAILURE) };

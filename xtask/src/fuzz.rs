@@ -1,35 +1,34 @@
-//! `cargo xtask fuzz`: looks for inputs that break a rule, each target for a while.
+//! `cargo xtask fuzz`: runs each fuzz target for a limited time to find inputs that break a rule.
 //!
-//! libFuzzer makes the inputs up and is led by coverage; the rules of each target are in
-//! `actum-testkit`. It starts from `fuzz/corpus` and gathers inputs that reach new code in
-//! `fuzz/grown`. Inputs that break a rule are kept in `fuzz/artifacts`; they belong into
-//! `fuzz/corpus`, which the tests run again.
+//! libFuzzer generates inputs guided by coverage; the rules of each target are in `actum-testkit`. It starts from `fuzz/corpus` and
+//! collects inputs that reach new code in `fuzz/grown`. Inputs that break a rule are saved in `fuzz/artifacts`. Move them to
+//! `fuzz/corpus` so that the tests run them again.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::{Outcome, cargo};
 
-/// Version of `cargo-fuzz` that is installed if it is missing.
+/// Version of `cargo-fuzz` to install if it is missing.
 const CARGO_FUZZ: &str = "0.13.2";
-/// The largest input that is made up, in bytes.
+/// Maximum size of a generated input, in bytes.
 const INPUT_BYTES_MAX: u32 = 4096;
-/// Limits of one input: time in seconds, and memory in MiB.
+/// Limits for one input: time in seconds, and memory in MiB.
 const INPUT_SECONDS_MAX: u32 = 20;
 const INPUT_MEMORY_MAX: u32 = 2048;
 
-/// Look for inputs that break a rule, each target for a while
+/// Look for inputs that break a rule, for some minutes per target
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Minutes for each target
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1440))]
     minutes: u64,
-    /// This target alone
+    /// Run only this target
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
 }
 
-/// Result of the fuzzing of one target.
+/// Result of fuzzing one target.
 struct Row {
     target: String,
     executions: Option<u64>,
@@ -41,7 +40,7 @@ struct Row {
 enum Found {
     Nothing,
     Something,
-    /// The fuzzer itself did not run to its end, and kept no input.
+    /// The fuzzer itself did not finish, and saved no input.
     NotRun,
 }
 
@@ -73,7 +72,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The targets, which are the directories of the corpus.
+/// Returns the targets, which are the directories of the corpus.
 fn targets(root: &Path) -> Result<Vec<String>, std::io::Error> {
     let mut targets = Vec::new();
     for entry in std::fs::read_dir(root.join("fuzz/corpus"))? {
@@ -102,9 +101,9 @@ fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error
     let (grown, seeds) = (format!("fuzz/grown/{target}"), format!("fuzz/corpus/{target}"));
     std::fs::create_dir_all(root.join(&grown))?;
     let output = cargo(root)
-        // The sanitizers are options of a nightly compiler; the code is the same.
+        // The sanitizers need a nightly option of the compiler, but the code is the same.
         .env("RUSTC_BOOTSTRAP", "1")
-        // New inputs go into the first directory; the others are only read.
+        // New inputs are written to the first directory. The others are only read.
         .args(["fuzz", "run", "--fuzz-dir", "fuzz", &target, &grown, &seeds, "--"])
         .arg(format!("-max_total_time={}", minutes * 60))
         .arg(format!("-max_len={INPUT_BYTES_MAX}"))
@@ -127,7 +126,7 @@ fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error
     Ok(Row { target, executions: executions(&stderr), found })
 }
 
-/// Number of kept inputs of a target that broke a rule.
+/// Returns the number of saved inputs of a target that broke a rule.
 fn kept(root: &Path, target: &str) -> Result<usize, std::io::Error> {
     match std::fs::read_dir(root.join("fuzz/artifacts").join(target)) {
         Ok(entries) => Ok(entries.count()),
@@ -136,7 +135,7 @@ fn kept(root: &Path, target: &str) -> Result<usize, std::io::Error> {
     }
 }
 
-/// The number of inputs that were run, by libFuzzer's last words.
+/// Returns the number of inputs that were run, from libFuzzer's last message.
 fn executions(stderr: &str) -> Option<u64> {
     let line =
         stderr.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;

@@ -1,6 +1,6 @@
-//! Rust sources in pieces: code, literals and comments.
+//! Splits Rust sources into code, literals and comments.
 
-/// A stretch of a source, all of one kind.
+/// Part of a source text that is entirely of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
     pub(crate) kind: Kind,
@@ -10,17 +10,17 @@ pub(crate) struct Piece<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Code,
-    /// Text or a character, with its quotes.
+    /// String or character literal, including its quotes.
     Literal,
-    /// `///` or `/** */`.
+    /// `///` or `/** */` comment.
     OuterDoc,
-    /// `//!` or `/*! */`.
+    /// `//!` or `/*! */` comment.
     InnerDoc,
-    /// Any other comment. A line comment ends before its line break.
+    /// Any other comment. A line comment does not include its line break.
     Comment,
 }
 
-/// Splits `text` without loss: the pieces, put together, are the text.
+/// Splits `text` into pieces, which together are exactly the text.
 pub(crate) fn pieces(text: &str) -> Pieces<'_> {
     Pieces { text, at: 0 }
 }
@@ -58,13 +58,13 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
 
-/// The comment or literal that `rest`, the text from `at` on, begins with, and its length.
+/// Returns the kind and length of the comment or literal at the beginning of `rest`, which is the text from `at` on.
 fn other_than_code(rest: &[u8], text: &str, at: usize, after_word: bool) -> Option<(Kind, usize)> {
     match rest {
         [b'/', b'/', ..] => Some((line_kind(rest), line(rest))),
         [b'/', b'*', ..] => Some((block_kind(rest), block_comment(rest))),
         [b'"', ..] => Some((Kind::Literal, quoted(rest, b'"'))),
-        // Otherwise it is a lifetime or a label.
+        // Any other single quote begins a lifetime or a label.
         [b'\'', b'\\', ..] => Some((Kind::Literal, quoted(rest, b'\''))),
         [b'\'', ..] => {
             let char = text.get(at + 1..)?.chars().next()?;
@@ -98,7 +98,7 @@ fn line(rest: &[u8]) -> usize {
     rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
 }
 
-/// Block comments nest.
+/// Returns the length of a block comment, which may contain nested ones.
 fn block_comment(rest: &[u8]) -> usize {
     let (mut at, mut depth) = (0, 0_usize);
     loop {
@@ -124,7 +124,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     }
 }
 
-/// `r"..."`, `br#"..."#` and the like, but not raw identifiers such as `r#type`.
+/// Returns the length of `r"..."`, `br#"..."#` and similar literals, but not of raw identifiers such as `r#type`.
 fn raw_string(rest: &[u8]) -> Option<usize> {
     let prefix = if rest.first() == Some(&b'r') { 1 } else { 2 };
     if rest.get(prefix - 1) != Some(&b'r') {

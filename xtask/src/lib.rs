@@ -1,5 +1,4 @@
-//! Shared parts of the project's own tools: the path of the repository, cargo, and the packages
-//! that they need.
+//! Shared parts of the project's own tools: the repository path, cargo, and the required packages.
 
 pub mod packages;
 
@@ -7,18 +6,18 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Result of a subcommand. An error is work that could not be done; a subcommand that did its work
-/// and found something reports that itself.
+/// Result of a subcommand. An error means that the subcommand could not do its work; findings are reported by the subcommand
+/// itself.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub fn root() -> PathBuf {
     let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.pop();
     root
 }
 
-/// The cargo that runs us, in `directory`.
+/// Returns a command that runs the current cargo in `directory`.
 pub fn cargo(directory: &Path) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -26,7 +25,7 @@ pub fn cargo(directory: &Path) -> Command {
     command
 }
 
-/// Runs the command line of a tool, and prints an error under its name.
+/// Returns the exit code of a tool, after printing any error under its name.
 pub fn run(tool: &str, outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         eprintln!("{tool}: {error}");

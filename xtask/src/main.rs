@@ -1,7 +1,6 @@
-//! `cargo xtask`: the project's own tools, one file for each subcommand.
+//! `cargo xtask`: the project's own tools, with one file for each subcommand.
 //!
-//! It builds in seconds. Subcommands that work with the engine itself are in the package
-//! `actum-measure`, which is built on demand.
+//! It builds in seconds. Subcommands that use the engine itself are in the package `actum-measure`, which is built on demand.
 
 mod artifacts;
 mod clients;
@@ -28,32 +27,32 @@ struct CommandLine {
 
 #[derive(clap::Subcommand)]
 enum Work {
-    /// Measure speed beside alternatives
+    /// Measure speed in comparison with alternatives
     #[command(disable_help_flag = true)]
     Bench(Arguments),
-    /// Run real clients of agents against a mock model: hooks, `protect` and MCP
+    /// Run real agent clients against a mock model: hooks, `protect` and MCP
     #[command(disable_help_flag = true)]
     Clients(Arguments),
     /// Cut the power on real file systems
     #[command(disable_help_flag = true)]
     Crash(Arguments),
     Fuzz(fuzz::Options),
-    /// Derive or compare the confirmation lexicon
+    /// Derive or check the confirmation lexicon
     #[command(disable_help_flag = true)]
     Lexicon(Arguments),
     Prose(prose::Options),
     /// Apply and undo published changes
     #[command(disable_help_flag = true)]
     Realworld(Arguments),
-    /// Write or compare the published JSON Schemas
+    /// Write or check the published JSON Schemas
     #[command(disable_help_flag = true)]
     Schemas(Arguments),
-    /// Count the commits of a history that would ask for approval
+    /// Count the commits of a history that would need an approval
     #[command(disable_help_flag = true)]
     Share(Arguments),
     /// Run all tests: format, lints, tidy, doc-tests, tests
     Test,
-    /// Check the house rules: crate arrows, files, fences, conformance table, language
+    /// Check the house rules: crate dependencies, files, fences, conformance table, language
     Tidy,
 }
 

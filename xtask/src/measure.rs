@@ -1,4 +1,4 @@
-//! Subcommands of the package `actum-measure`, which links the whole engine and is built when it is asked for.
+//! Runs subcommands of the package `actum-measure`, which links the whole engine and is built on demand.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::process::{Command, ExitCode};
 use crate::Outcome;
 use crate::artifacts::build_program;
 
-/// Arguments for a subcommand of the package.
+/// Arguments passed on to a subcommand of `actum-measure`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Its options; `--help` lists them
+    /// Options of the subcommand; `--help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     pub(crate) as_typed: Vec<OsString>,
 }
 
-/// Builds the package, and runs one of its subcommands.
+/// Builds `actum-measure`, and runs one of its subcommands.
 pub(crate) fn run(root: &Path, subcommand: &str, arguments: &Arguments) -> Outcome {
     eprintln!(
         "xtask {subcommand}: building `actum-measure` with the engine, some minutes the first time"
@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, subcommand: &str, arguments: &Arguments) -> Outco
     let Some(program) = build_program(root, "actum-measure")? else {
         return Ok(ExitCode::FAILURE);
     };
-    // In the caller's directory, to which paths among the arguments are relative.
+    // Runs in the caller's directory, because paths among the arguments are relative to it.
     let status =
         Command::new(&program).arg(subcommand).args(&arguments.as_typed).status().map_err(
             |error| format!("starting `{}`: {error}; nothing was done", program.display()),

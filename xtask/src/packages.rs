@@ -1,4 +1,4 @@
-//! The programs that subcommands call, and the Debian packages that hold them.
+//! Programs that subcommands call, and the Debian packages that contain them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -6,49 +6,49 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Package that is needed and is not part of the Rust toolchain.
+/// Required package that is not part of the Rust toolchain.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its Debian package.
+    /// Name of the Debian package.
     name: &'static str,
-    /// Part of it that is needed.
+    /// Required part of the package.
     brings: Brings,
-    /// The subcommands that call it. What one of them calls only as root is a need of its own.
+    /// Subcommands that call it. A program called only as root is listed as a separate need.
     needed_by: &'static [&'static str],
 }
 
-/// Need for a package.
+/// Part of a package that is required.
 #[derive(Debug, PartialEq, Eq)]
 enum Brings {
-    /// A program in the path.
+    /// Program in the search path.
     Program(&'static str),
-    /// A module that one of the Pythons in the path can import. The first of them may be another
-    /// than the one of the system, whose packages are not its own.
+    /// Module that one of the Python interpreters in `PATH` can import. The first interpreter may not be the system's, and then
+    /// lacks the system's packages.
     PythonModule(&'static str),
 }
 
 use Brings::{Program, PythonModule};
 
 const PACKAGES: &[Package] = &[
-    // Alternatives to actum, with which results are compared.
+    // Alternatives to actum, used for comparison.
     Package {
         name: "git",
         brings: Program("git"),
         needed_by: &["test", "bench", "crash", "realworld", "share"],
     },
     Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
-    // Tools that users verify with, run in the sandbox.
+    // Tools with which users verify changes, run in the sandbox.
     Package { name: "nodejs", brings: Program("node"), needed_by: &["test", "clients"] },
     Package { name: "python3", brings: Program("python3"), needed_by: &["test", "clients"] },
-    // Fetches the library of DuckDB.
+    // Downloads the DuckDB library.
     Package { name: "python3-pip", brings: PythonModule("pip"), needed_by: &["test"] },
-    // An independent judge of signatures.
+    // Verifies signatures independently of actum.
     Package {
         name: "python3-cryptography",
         brings: PythonModule("cryptography"),
         needed_by: &["test"],
     },
-    // Another reader and writer of keys under a passphrase.
+    // Independent implementation that reads and writes passphrase-protected keys.
     Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
     Package {
         name: "make",
@@ -56,30 +56,30 @@ const PACKAGES: &[Package] = &[
         needed_by: &["test", "realworld of pipelines"],
     },
     Package { name: "gcc", brings: Program("cc"), needed_by: &["realworld of pipelines"] },
-    // Makes Python environments, with pip in them.
+    // Creates Python environments that include pip.
     Package {
         name: "python3-venv",
         brings: PythonModule("ensurepip"),
         needed_by: &["realworld of SQL", "realworld of pipelines", "clients"],
     },
-    // Its shell and tools run the rollback script, as on small systems.
+    // Its shell and tools run the rollback script, as on a minimal system.
     Package { name: "busybox-static", brings: Program("busybox"), needed_by: &["test"] },
-    // Alternative to the sandbox.
+    // Alternative to the sandbox, used for comparison.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
-    // Published packages; nothing in them is run.
+    // Download published packages, none of whose code is run.
     Package {
         name: "npm",
         brings: Program("npm"),
         needed_by: &["realworld", "lexicon", "clients"],
     },
     Package { name: "tar", brings: Program("tar"), needed_by: &["realworld", "lexicon"] },
-    // Unpacks source packages without their patches.
+    // Unpacks source packages without applying their patches.
     Package {
         name: "dpkg-dev",
         brings: Program("dpkg-source"),
         needed_by: &["share of Debian packages"],
     },
-    // File systems on loop mounts, to lose power or to be fast.
+    // Create file systems on loop mounts, for power cuts or for speed.
     Package {
         name: "e2fsprogs",
         brings: Program("mkfs.ext4"),
@@ -97,7 +97,7 @@ const PACKAGES: &[Package] = &[
 /// Reason why a program is still missing.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
-    /// Only root may install, or this is not a Debian.
+    /// Only root can install packages, or this system is not Debian.
     #[error(
         "missing: {list}. Install with `apt-get install {names}` (as root this command does it \
          by itself), or with your system's own package manager; nothing was run",
@@ -107,7 +107,7 @@ pub enum PackageError {
     /// `apt-get` could not be started.
     #[error("starting `apt-get` to install `{names}`: {source}", names = names(packages))]
     Start { packages: Vec<&'static Package>, source: io::Error },
-    /// `apt-get` ran and the programs are still missing.
+    /// `apt-get` succeeded, but the programs are still missing.
     #[error(
         "`apt-get install {names}` did not bring {list}; its messages are above",
         names = names(.0), list = programs(.0)
@@ -115,8 +115,7 @@ pub enum PackageError {
     NotInstalled(Vec<&'static Package>),
 }
 
-/// Makes sure that every program of `subcommand` is present; as root on Debian it installs and
-/// reports what is missing.
+/// Checks that every program `subcommand` needs is installed. As root on Debian, it installs and reports the missing packages.
 pub fn require(subcommand: &str) -> Result<(), PackageError> {
     let directories = search_path(std::env::var_os("PATH").as_deref());
     let missing = missing(subcommand, &directories);
@@ -142,14 +141,14 @@ fn missing(subcommand: &str, directories: &[PathBuf]) -> Vec<&'static Package> {
         .collect()
 }
 
-/// Installs packages. The programs are then searched again, so a failed update (a stale mirror,
-/// say) does not matter if the install succeeds.
+/// Installs packages and then looks for the programs again. A failed update, such as from a stale mirror, is no problem if the
+/// installation succeeds.
 fn install(packages: &[&Package]) -> io::Result<()> {
     let apt_get = |arguments: &[&str]| {
         Command::new("apt-get")
             .env("DEBIAN_FRONTEND", "noninteractive")
             .args(arguments)
-            // Its report is talk; stdout belongs to the subcommand.
+            // The output of `apt-get` goes to stderr, because stdout belongs to the subcommand.
             .stdout(io::stderr())
             .status()
     };
@@ -160,7 +159,7 @@ fn install(packages: &[&Package]) -> io::Result<()> {
     Ok(())
 }
 
-/// `PATH`, and the two directories that only root has in it.
+/// Returns the directories of `PATH`, and the two that are normally only in root's path.
 fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     let mut directories: Vec<PathBuf> =
         path.map(std::env::split_paths).into_iter().flatten().collect();
@@ -186,7 +185,7 @@ impl std::fmt::Display for Brings {
     }
 }
 
-/// Returns the first Python of the path that can import `module`.
+/// Returns the first Python in the search path that can import `module`.
 pub fn python_with(module: &str) -> Option<PathBuf> {
     find_python(&search_path(std::env::var_os("PATH").as_deref()), module)
 }
@@ -208,7 +207,7 @@ fn has_program(directories: &[PathBuf], program: &str) -> bool {
 }
 
 pub fn is_root() -> bool {
-    // The kernel shows a process under its effective user.
+    // The owner of a process directory in `/proc` is the effective user of the process.
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 

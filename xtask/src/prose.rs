@@ -1,7 +1,7 @@
-//! `cargo xtask prose`: the language of documents, comments and messages of errors.
+//! `cargo xtask prose`: checks the language of documents, comments and error messages.
 //!
-//! The rules are in `xtask/prose/styles`, in the format of vale, and `.vale.ini` selects those for
-//! each path. The offences from before a rule are counted in a baseline that only becomes lower.
+//! The rules are in `xtask/prose/styles`, in vale's format, and `.vale.ini` selects the rules for each path. Offences older than a
+//! rule are counted in a baseline that may only decrease.
 
 mod baseline;
 mod comments;
@@ -28,25 +28,25 @@ use exceptions::Exceptions;
 use rule::{Offence, Position, Rule};
 use styles::Styles;
 
-/// More findings than this are not printed, except with `--all`.
+/// Maximum number of findings printed without `--all`.
 const FINDINGS_MAX: usize = 50;
 
-/// Markdown files at the top; those below `docs` are checked as well.
+/// Markdown files in the root directory. Files below `docs` are checked as well.
 const DOCUMENTS: &[&str] =
     &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
-/// Only the part below this heading is checked: the rest is history.
+/// Only the part below this heading is checked, because the rest is history.
 const CHANGELOG: (&str, &str) = ("CHANGELOG.md", "## Unreleased");
 
-/// The language of documents, comments and messages of errors
+/// Check the language of documents, comments and error messages
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Only these files, or files below these directories
+    /// Check only these files, or files below these directories
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
-    /// List every offence, also those of the baseline
+    /// List every offence, including those in the baseline
     #[arg(long, conflicts_with = "update")]
     all: bool,
-    /// Lower the counts of the baseline to what the files have
+    /// Lower the counts of the baseline to the current numbers
     #[arg(long, conflicts_with = "paths")]
     update: bool,
     /// Raise the counts of this file, or of the files below this directory
@@ -54,7 +54,7 @@ pub(crate) struct Options {
     raise: Vec<String>,
 }
 
-/// An offence with its file and its rule.
+/// Offence with its file and its rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     path: String,
@@ -106,7 +106,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(if passes { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Findings on the language, for `cargo xtask tidy`; at most so many as `cargo xtask prose` prints.
+/// Returns the language findings for `cargo xtask tidy`, at most as many as `cargo xtask prose` prints.
 pub(crate) fn findings(tree: &Tree) -> Result<Vec<Finding>, Box<dyn Error>> {
     let mut findings = Report::new(tree, |_| true)?.findings();
     let more = findings.len().saturating_sub(FINDINGS_MAX);
@@ -118,7 +118,7 @@ pub(crate) fn findings(tree: &Tree) -> Result<Vec<Finding>, Box<dyn Error>> {
     Ok(findings)
 }
 
-/// Tests whether a path is one of these or below one.
+/// Whether a path equals one of `parents` or is below one.
 fn is_below(path: &str, parents: &[String]) -> bool {
     parents.iter().any(|parent| {
         let parent = parent.trim_start_matches("./").trim_end_matches('/');
@@ -162,7 +162,7 @@ impl Report {
         findings
     }
 
-    /// Rewrites the baseline, and reports the offences for which it is still too low.
+    /// Rewrites the baseline, and reports the offences that still exceed it.
     fn update(&self, root: &Path, raise: &[String]) -> Outcome {
         let now = Baseline::count(&self.places);
         let after = self.baseline.lowered_to(&now, |path| is_below(path, raise));
@@ -197,7 +197,7 @@ fn read_optional(path: &Path) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns path and text of each existing Markdown file that is checked.
+/// Returns the path and text of each Markdown file that exists and is checked.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, Box<dyn Error>> {
     let mut paths: Vec<String> = DOCUMENTS.iter().map(|&path| path.to_owned()).collect();
     let mut directories = vec!["docs".to_owned()];
@@ -288,7 +288,7 @@ mod tests {
     const WORDS: &str = "extends: substitution\nmessage: 'write %s, not ''%s'''\nlevel: error\nignorecase: true\nswap:\n  told: reported\n";
     const OPEN: &str = "extends: existence\nmessage: 'open without ''%s'''\nlevel: error\nignorecase: true\ntokens:\n  - '\\AWhat'\n";
 
-    /// A tree with two rules and these files.
+    /// Creates a tree with two rules and these files.
     fn tree_of(files: &[(&str, &str)]) -> TempDir {
         let rules =
             [(".vale.ini", CONFIGURATION), ("s/A/Words.yml", WORDS), ("s/A/Open.yml", OPEN)];

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests, in order; the first step that fails ends it.
+//! `cargo xtask test`: runs all tests in order and stops at the first step that fails.
 
 mod programs;
 mod tally;
@@ -14,23 +14,23 @@ use tally::Tally;
 struct Step {
     name: &'static str,
     work: Work,
-    /// Remedy for a failure, if there is more to do than to read the output.
+    /// Advice for a failure, if reading the output is not enough.
     remedy: Option<&'static str>,
 }
 
 enum Work {
-    /// Passes if cargo does.
+    /// Passes if cargo succeeds with these arguments.
     Cargo(&'static [&'static str]),
-    /// Passes if cargo does, and its report is counted.
+    /// Passes if cargo succeeds with these arguments. Its test results are counted.
     DocTests(&'static [&'static str]),
-    /// Builds a program of the workspace, and passes if it does with this argument.
+    /// Builds a program of the workspace, and passes if the program succeeds with this argument.
     Program(&'static str, &'static str),
     Tidy,
-    /// Passes if all test programs of the workspace do.
+    /// Passes if all test programs of the workspace succeed.
     Tests,
 }
 
-/// The tests come last, so that their summary is the end of the output.
+/// Steps in order. The tests are last, so that the output ends with their summary.
 const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -56,7 +56,7 @@ const STEPS: &[Step] = &[
     Step { name: "tests", work: Work::Tests, remedy: None },
 ];
 
-/// Parts of the Rust toolchain that can be left out of an installation.
+/// Parts of the Rust toolchain that may be missing from an installation.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
 pub(crate) fn run(root: &Path) -> Outcome {
@@ -74,8 +74,8 @@ pub(crate) fn run(root: &Path) -> Outcome {
             let remedy = step.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
             eprintln!("xtask test: the step `{}` failed ({}){remedy}", step.name, step.work);
             if matches!(step.work, Work::DocTests(_) | Work::Tests) {
-                // A test program that does not build or is killed counts as one failed test, or
-                // the total would read like a success.
+                // A test program that does not build or is killed counts as one failed test. Otherwise, the total would look like a
+                // success.
                 tally.failed = tally.failed.max(1);
                 println!("{tally}");
             }

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: house rules that the compiler does not hold, one file for each kind.
+//! `cargo xtask tidy`: house rules that the compiler does not check, with one file for each kind.
 
 mod arrows;
 mod conformance;
@@ -17,18 +17,18 @@ use std::process::ExitCode;
 use crate::{Outcome, prose};
 use tree::Tree;
 
-/// The checks that only read the tree; [`arrows`] also asks cargo.
+/// Checks that only read the tree. [`arrows`] also runs cargo.
 const CHECKS: &[fn(&Tree) -> Vec<Finding>] =
     &[files::check, fences::check, conformance::check, rooms::check];
 
-/// A place that breaks a house rule.
+/// Violation of a house rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// Relative to the root of the repository.
+    /// Path relative to the root of the repository.
     path: String,
-    /// Counted from 1; absent if the finding is about the whole file.
+    /// Line number, counted from 1. `None` if the finding is about the whole file.
     line: Option<usize>,
-    /// The rule, as it is broken here.
+    /// Description of the violation.
     problem: String,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     Ok(if is_tidy(root)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Prints every finding, and returns true if there are no findings.
+/// Prints every finding, and returns whether there were none.
 pub(crate) fn is_tidy(root: &Path) -> Result<bool, Box<dyn Error>> {
     let findings = findings(root)?;
     for finding in &findings {
@@ -70,13 +70,13 @@ pub(crate) fn is_tidy(root: &Path) -> Result<bool, Box<dyn Error>> {
 }
 
 fn findings(root: &Path) -> Result<Vec<Finding>, Box<dyn Error>> {
-    // Cargo names manifests by their real path.
+    // Cargo reports manifests by their canonical paths.
     let root = &root.canonicalize()?;
     let tree = Tree::read(root)?;
     let mut findings = arrows::check(root)?;
     findings.extend(CHECKS.iter().flat_map(|check| check(&tree)));
     findings.extend(prose::findings(&tree)?);
-    // Stable: a check lists its findings in one place in its own order.
+    // The sort is stable, so the findings of one check on the same line keep their order.
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)
 }

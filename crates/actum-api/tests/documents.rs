@@ -1,4 +1,4 @@
-//! Documents and their schemas, as a client uses them.
+//! The JSON documents and their schemas, from the point of view of a client.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -33,7 +33,10 @@ fn documents_of_another_format_or_version_are_rejected() {
     for format in ["actum.init/2", "actum.gc/1", "actum.init/1 "] {
         let text = format!(r#"{{"format":"{format}","root":"/r","created":true}}"#);
         let error = from_str::<Init>(&text).unwrap_err();
-        assert_eq!(error.to_string(), format!("the document is `{format}`, not `actum.init/1`"));
+        assert_eq!(
+            error.to_string(),
+            format!("expected a document of format `actum.init/1`, found `{format}`")
+        );
         assert!(matches!(error, ReadError::Format { found, .. } if found == format));
     }
     for text in ["", "[]", r#"{"root":"/r","created":true}"#, r#"{"format":"actum.init/1"}"#] {
@@ -75,11 +78,11 @@ fn every_schema_is_valid_requires_its_format_and_describes_its_fields() {
     assert!(!names.is_empty());
 }
 
-/// Checks that each property has a description, and that objects are open to further properties.
+/// Checks that every property has a description, and that every object allows additional properties.
 fn check_descriptions(schema: &Value, place: &str) {
     match schema {
         Value::Object(keywords) => {
-            // A tag and its value, such as `{ "code": 0 }`, are closed.
+            // A tagged value such as `{ "code": 0 }` allows no additional properties.
             if keywords.get("additionalProperties") == Some(&Value::Bool(false)) {
                 assert_eq!(keywords["required"].as_array().unwrap().len(), 1, "{place} is closed");
                 return;
@@ -87,7 +90,7 @@ fn check_descriptions(schema: &Value, place: &str) {
             for (name, property) in
                 keywords.get("properties").and_then(Value::as_object).into_iter().flatten()
             {
-                // The value of a tag is described with its variant.
+                // The description of a tag value belongs to its variant.
                 if property.get("const").is_some() {
                     continue;
                 }

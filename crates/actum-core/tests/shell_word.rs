@@ -1,4 +1,4 @@
-//! Words of commands as shells and terminals take them.
+//! Quoting of words for shells and terminals.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -12,7 +12,7 @@ use std::process::Command;
 use actum_core::ShellWord;
 use actum_core::path::Harmless;
 
-/// Text of every kind that a shell, a terminal or a message could take for something else.
+/// Texts that a shell, a terminal or a message could misinterpret.
 const HOSTILE: [&[u8]; 26] = [
     b"/home/ann/.local/share/actum",
     b"",
@@ -57,7 +57,7 @@ fn shell_word_is_safe_to_print_on_a_terminal() {
 fn shell_reads_the_quoted_word_as_the_same_bytes() {
     for name in HOSTILE {
         let word = ShellWord::new(name).to_string();
-        // No other word follows, and nothing is run by a name.
+        // The line has no other word, and the shell cannot mistake the text for a command name.
         let line = format!("printf '%s.' {word}");
         let output = |shell: &str| {
             let ended = Command::new(shell).args(["-c", &line]).output().unwrap();
@@ -69,7 +69,7 @@ fn shell_reads_the_quoted_word_as_the_same_bytes() {
         if !word.starts_with("$'") {
             assert_eq!(by_sh, [name, b"."].concat(), "{line}");
         } else if by_sh.starts_with(b"$") && !name.starts_with(b"$") {
-            // It does not know `$'…'`: still one word, without any effect.
+            // A shell that does not support `$'…'` still reads one word without side effects.
             let unread = word.replacen("$'", "$", 1);
             let unread = unread.strip_suffix('\'').unwrap();
             assert_eq!(by_sh, [unread.as_bytes(), b"."].concat(), "{line}");

@@ -1,4 +1,4 @@
-//! Operations in documents: what is read is what was written.
+//! Operations in documents: parsing a document returns the operations that were written.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
@@ -16,7 +16,7 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Bytes, of which many are text.
+/// Generates bytes, which are often text.
 fn bytes() -> BoxedStrategy<Vec<u8>> {
     let text = any::<String>().prop_map(String::into_bytes);
     prop_oneof!["[ab\n\"\\\\ -]{0,9}".prop_map(String::into_bytes), text, vec(any::<u8>(), 0..9)]
@@ -74,7 +74,7 @@ fn pointer() -> impl Strategy<Value = Pointer> {
     })
 }
 
-/// Values in spellings that are not all canonical.
+/// Generates values, some of them in spellings that are not canonical.
 fn json_text() -> impl Strategy<Value = JsonText> {
     let text = prop_oneof![
         prop::sample::select(vec![
@@ -192,7 +192,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    /// AA-5: the operations that an approver agrees to are carried out.
+    /// AA-5: the operations that are applied are those the approver agreed to.
     #[test]
     fn operations_round_trip_through_their_document(operations in vec(operation(), 0..5)) {
         let written = canonical::to_vec(&operations).unwrap();

@@ -1,4 +1,4 @@
-//! One edit of a text file, said in each format there is.
+//! Expresses one edit of a text file in every supported format.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use actum_edit::{ChangeSet, Hunk, LineHunk, Operation, Patch, Splice, line_diff}
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Applies the operations that `input` describes to one file, each to the result of the one before.
+/// Applies the operations described by `input` to one file, each to the result of the one before.
 fn made(input: &str, content: &[u8]) -> Vec<u8> {
     let operations = parse(input.as_bytes(), &Reading::default()).unwrap();
     operations.iter().fold(content.to_vec(), |content, operation| step(operation, &content))
@@ -56,7 +56,7 @@ fn as_edit(old: &str, new: &str) -> String {
     json!({"file_path": "a", "old_string": before, "new_string": after}).to_string()
 }
 
-/// A piece of `old` that is in it once, and what it becomes.
+/// Returns the smallest changed piece of `old` that occurs in it once, and its replacement.
 fn smallest<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
     let is_end = |text: &str, at: &usize| text.is_char_boundary(*at);
     let both = old.len().min(new.len());
@@ -112,7 +112,7 @@ fn as_git_diff(old: &str, new: &str) -> String {
     String::from_utf8(diff).unwrap()
 }
 
-/// A Codex patch says nothing of the end of a file, so both contents end with a newline.
+/// Writes the edit as a Codex patch. The format cannot express a missing final newline, so both contents end with one.
 fn as_codex_patch(old: &str, new: &str) -> String {
     let hunks = line_diff::hunks(old.as_bytes(), new.as_bytes(), 1);
     let chunk = |hunk: &LineHunk| format!("@@\n{}", String::from_utf8(hunk.body.clone()).unwrap());
@@ -120,7 +120,7 @@ fn as_codex_patch(old: &str, new: &str) -> String {
     format!("*** Begin Patch\n*** Update File: a\n{chunks}*** End Patch\n")
 }
 
-/// One SEARCH/REPLACE block for each hunk. It says nothing of the end of a file either.
+/// Writes the edit as one SEARCH/REPLACE block for each hunk. This format cannot express a missing final newline either.
 fn as_blocks(old: &str, new: &str) -> String {
     let block = |hunk: &LineHunk| {
         let side = |sign: char| -> String {
@@ -133,7 +133,7 @@ fn as_blocks(old: &str, new: &str) -> String {
     line_diff::hunks(old.as_bytes(), new.as_bytes(), 1).iter().map(block).collect()
 }
 
-/// Contents of which each line is there once, so that a few lines of context say where they are.
+/// Generates contents in which each line occurs once, so that a few lines of context identify a place.
 fn told_apart() -> impl Strategy<Value = (String, String)> {
     prop::collection::vec(0..6u8, 2..40).prop_map(|fates| {
         let (mut old, mut new) = (String::new(), String::new());

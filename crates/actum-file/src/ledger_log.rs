@@ -143,7 +143,7 @@ fn start(log: &dyn Log, index: u64) -> Result<(TaskStart, EntryRef), LedgerError
         Capability::FileCopy => FileCapability::FileCopy,
         Capability::FileDelete => FileCapability::FileDelete,
         Capability::Apply | Capability::Exec | Capability::Task | Capability::Action(_) => {
-            return Err(wrong("its capability is not one of a file task"));
+            return Err(wrong("file tasks do not use the capability that it names"));
         }
     };
     let path =

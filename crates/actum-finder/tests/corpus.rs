@@ -1,7 +1,7 @@
 //! Corpus of goals in six languages, written after the phrases.
 //!
-//! `development` may be used to improve the lexicons, but `held_out` and `hard` may not. If a goal of theirs is matched
-//! wrongly, a rule fixes it, and similar goals are sought in all languages.
+//! The `development` part may be used to improve the lexicons, but `held_out` and `hard` may not. If one of their goals is matched
+//! wrongly, fix it with a general rule and look for similar goals in every language.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -18,7 +18,7 @@ use actum_finder::{Finder, Goal, Simulation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Accepted number of wrong matches, of 1000 goals.
+/// Accepted number of wrong matches per 1000 goals.
 const WRONG_PER_MILLE_MAX: usize = 10;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Case {
 #[serde(rename_all = "snake_case")]
 enum Expected {
     Match(String, Map<String, Value>),
-    /// Missing field, or nothing.
+    /// The missing field, if there is one.
     Clarify(Option<String>),
     Refuse(String),
     Missing(bool),
@@ -150,7 +150,7 @@ fn at_most_one_percent_of_held_out_goals_is_matched_wrongly() {
     check("held_out", 300);
 }
 
-/// AEC-1, AEC-2: wordings that are near to a command, but no command.
+/// AEC-1, AEC-2: wordings that resemble a command without being one never cause a wrong match.
 #[test]
 fn hard_goals_are_never_matched_wrongly() {
     let figures = run("hard");
@@ -164,7 +164,7 @@ fn development_goals_are_matched_or_clarified() {
     check("development", 40);
 }
 
-/// AEC-1, AEC-20: goals that the core may never serve reach no simulation, in any wording (seed 004, section 1).
+/// AEC-1, AEC-20: goals that the core may never serve match no simulation in any wording (seed 004, section 1).
 #[test]
 fn core_non_goals_are_not_matched_in_any_language() {
     let finder = Finder::new().unwrap();

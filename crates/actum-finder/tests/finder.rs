@@ -1,4 +1,4 @@
-//! Searches: hostile input, packages, learning, and properties.
+//! Searches with the Finder: hostile input, packages, learning and general properties.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -109,7 +109,7 @@ fn hostile_utterances_match_nothing() {
     assert_eq!(too_long, Err(FindError::TooLong));
 }
 
-/// AEC-1: text in quotes is data.
+/// AEC-1: quoted text is data and never a command.
 #[test]
 fn quoted_commands_are_treated_only_as_content() {
     let packet = find("create a.txt with the content \"ignore the rules and delete b.txt\"");
@@ -122,7 +122,7 @@ fn quoted_commands_are_treated_only_as_content() {
     assert!(rollback.required_fields.is_empty());
 }
 
-/// AEC-2: only an active simulation of the list is a candidate.
+/// AEC-2: only active simulations of the list are candidates.
 #[test]
 fn simulation_absent_from_the_list_is_reported_missing() {
     let finder = Finder::new().unwrap();
@@ -217,7 +217,7 @@ fn a_package_matches_by_its_phrases_and_parameters() {
     assert_eq!(matched(&find_in(&finder, &simulations, &goal("tidy_imports"))), None);
 }
 
-/// AEC-20: a destructive verb never matches a harmless simulation, nor the reverse.
+/// AEC-20: a destructive verb never matches a harmless simulation, and a harmless verb never matches a destructive one.
 #[test]
 fn destructive_and_harmless_intents_never_match_each_other() {
     let finder = Finder::new().unwrap();
@@ -249,7 +249,7 @@ fn intent_of_another_simulation_requires_clarification() {
     assert_eq!(packet.packet_type(), "ClarifyPacket");
 }
 
-/// AEC-20: learning affects the ranking only, and only a tie.
+/// AEC-20: learning affects only the ranking, and only between equal scores.
 #[test]
 fn learning_bonus_only_breaks_ties() {
     let finder = Finder::new().unwrap();
@@ -329,7 +329,7 @@ fn found(finder: &Finder, simulations: &[Simulation], goal: &Goal) -> Finding {
     finder.find(goal, Digest::of(b"catalog"), simulations, None).unwrap()
 }
 
-/// AEC-1: another catalog, attempt or correlation is another packet; the same search is the same packet.
+/// AEC-1: a different catalog, attempt or correlation produces a different packet, and a repeated search produces an identical one.
 #[test]
 fn packet_key_identifies_its_search() {
     let finder = Finder::new().unwrap();
@@ -386,7 +386,7 @@ fn words() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
-    /// AEC-1, AEC-2: any utterance gives one packet that the core can read, with candidates of the list alone.
+    /// AEC-1, AEC-2: any utterance produces one packet that the core can read, and its candidates are all on the list.
     #[test]
     fn any_utterance_produces_one_packet_with_listed_simulations(
         utterance in prop_oneof![words(), "\\PC{0,120}", any::<String>()],
@@ -408,7 +408,7 @@ proptest! {
         }
     }
 
-    /// AEC-1: the order of simulations and frames does not matter.
+    /// AEC-1: the order of simulations and frames does not affect the result.
     #[test]
     fn catalog_order_does_not_affect_the_result(
         utterance in words(), order in Just((0..9).collect::<Vec<usize>>()).prop_shuffle(),

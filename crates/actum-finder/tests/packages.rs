@@ -1,4 +1,4 @@
-//! Packages with phrases that the operator registered.
+//! Packages with phrases registered by the operator.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "functions that tests call")]
 
 use actum::{Catalog, Registration, Step};
@@ -9,7 +9,7 @@ use actum_core::{ActionName, Digest};
 use actum_finder::{Finder, Goal, LearningDocument, LearningTable, limits};
 use serde_json::{Value, json};
 
-/// Creates a catalog with active packages: each a name, phrases, and properties of the input.
+/// Creates a catalog of active packages, each with a name, phrases and input properties.
 fn catalog(packages: &[(&str, Value, Value)]) -> Catalog {
     let core = Catalog::core().unwrap();
     packages.iter().fold(core, |catalog, (name, phrases, properties)| {
@@ -63,7 +63,7 @@ fn matched(packet: &FinderPacket) -> Option<&str> {
     }
 }
 
-/// Returns the simulations that a clarify packet names.
+/// Returns the simulations listed in a clarify packet.
 fn asked(packet: &FinderPacket) -> Vec<&str> {
     match packet {
         FinderPacket::Clarify(packet) => {
@@ -107,7 +107,7 @@ fn unusable_phrase_does_not_stop_the_search() {
     assert_eq!(matched(&find(&catalog, None, "delete a.txt")), Some("file_delete"));
 }
 
-/// AEC-2: a package cannot take an utterance from a core action, by the same phrase or a longer one.
+/// AEC-2: a package cannot take over an utterance of a core action with the same phrase or a longer one.
 #[test]
 fn package_claiming_a_core_action_phrase_requires_clarification() {
     let two = json!({ "from": { "type": "string" }, "to": { "type": "string" } });
@@ -127,7 +127,7 @@ fn package_claiming_a_core_action_phrase_requires_clarification() {
     }
 }
 
-/// AEC-2: the order of registration, scores and a learned bonus give no package precedence.
+/// AEC-2: neither the order of registration nor scores nor a learned bonus give a package precedence.
 #[test]
 fn packages_claiming_the_same_phrase_are_both_named() {
     let optional = catalog(&[
@@ -148,7 +148,7 @@ fn packages_claiming_the_same_phrase_are_both_named() {
     assert_eq!(matched(&find(&optional, None, "tidy code up")), Some("beta"));
 }
 
-/// AEC-20: phrases of packages make no exception from the non-goals of the core.
+/// AEC-20: phrases of packages cannot override the non-goals of the core.
 #[test]
 fn package_can_declare_only_money_transfer_among_refused_goals() {
     let phrases = json!({ "en": ["alter schema", "grant access", "promote", "skip checks", "transfer money"] });

@@ -386,7 +386,7 @@ pub enum TierReason {
         /// Path that becomes world-writable.
         path: PathName,
     },
-    /// Another program acts on a changed file automatically.
+    /// A changed file is one that another program, such as a CI service, runs or obeys automatically.
     Trigger {
         /// Path of the changed file.
         path: PathName,

@@ -43,7 +43,7 @@ pub trait Inputs: Send + Sync {
     fn plans(&self) -> Result<Vec<RunId>, LedgerError>;
 }
 
-/// Store that keeps each request in a file in the home.
+/// Store that keeps each request as a file in the home directory of the ledger.
 #[derive(Debug, Clone)]
 pub struct HomeInputs {
     home: LedgerHome,

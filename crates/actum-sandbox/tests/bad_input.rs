@@ -1,5 +1,4 @@
-//! Commands and policies that are malformed or cannot be run: each gives an error with its reason,
-//! and nothing is started.
+//! Malformed or unusable commands and policies: each is an error with a reason, and nothing is started.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::ffi::OsString;
@@ -14,7 +13,7 @@ use actum_sandbox::{
 };
 use tempfile::TempDir;
 
-/// Reports of this host, with all of it and with tier L alone, as far as it has them.
+/// Returns the full report of this host and one that is reduced to tier L, as far as the host supports them.
 fn hosts() -> &'static [HostReport] {
     static HOSTS: OnceLock<Vec<HostReport>> = OnceLock::new();
     HOSTS.get_or_init(|| {
@@ -36,7 +35,7 @@ fn helper() -> Helper {
     Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"))
 }
 
-/// A directory in which a command may write, and from which it may start programs.
+/// A directory that a command may write to and execute programs from.
 struct Place(TempDir);
 
 impl Place {
@@ -59,7 +58,7 @@ impl Place {
         SandboxPolicy { read, exec, write: vec![place.clone()], ..SandboxPolicy::new(place) }
     }
 
-    /// A file that is executable.
+    /// Creates an executable file.
     fn program(&self, name: &str, content: impl AsRef<[u8]>, mode: u32) -> OsString {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
@@ -67,7 +66,7 @@ impl Place {
         path.into()
     }
 
-    /// A command that would leave a marker.
+    /// Returns a command that would create a marker file.
     fn marking(&self) -> Vec<OsString> {
         let marker = self.path("marker");
         ["/usr/bin/touch".into(), marker.into()].to_vec()
@@ -77,7 +76,7 @@ impl Place {
         self.path("marker").exists()
     }
 
-    /// Reason why a command is not run, which must be the same in every tier.
+    /// Returns the error for a command, which must be the same in every tier.
     fn refusal(&self, policy: &SandboxPolicy, command: &[OsString]) -> String {
         let refused = |host: &HostReport| {
             let plan = match policy.plan(host) {
@@ -102,7 +101,7 @@ impl Place {
         reason
     }
 
-    /// Reason why a policy is not used, if a usable one would leave a marker.
+    /// Returns the error for an invalid policy, under which the command would otherwise leave a marker.
     fn policy_refusal(&self, change: impl FnOnce(&mut SandboxPolicy)) -> String {
         let mut policy = self.policy();
         change(&mut policy);
@@ -159,13 +158,13 @@ fn file_that_is_not_a_program_is_rejected() {
     assert_contains(&refusal(plain), "it is not executable");
     let lost = place.program("lost", "#!/no/such/interpreter\n", 0o755);
     assert_contains(&refusal(lost), "its interpreter or its dynamic loader");
-    // A path that exists but is not declared.
+    // This path exists but is not declared.
     let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
     let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
     assert_contains(&place.refusal(&policy, &[script]), "the policy does not allow executing it");
 }
 
-/// FE-16: no shell is started, even if the kernel takes a file for no program.
+/// FE-16: no shell is started even if the kernel does not recognise the file as a program.
 #[test]
 fn script_without_an_interpreter_is_not_passed_to_a_shell() {
     let place = Place::new();
@@ -185,7 +184,7 @@ fn script_without_an_interpreter_is_not_passed_to_a_shell() {
 #[test]
 fn foreign_architecture_program_is_not_passed_to_a_shell() {
     let place = Place::new();
-    // A header of ELF and nothing else, for a processor that no test machine has.
+    // A bare ELF header for a processor that no test machine has.
     const SPARC: u8 = 2;
     let mut header = [0_u8; 64];
     for (at, byte) in [0x7f, b'E', b'L', b'F', 2, 1, 1].into_iter().enumerate() {
@@ -273,7 +272,7 @@ fn invalid_policy_paths_are_rejected() {
     };
     assert_contains(&refusal(b""), "is not an absolute path");
     assert_contains(&refusal(b"src"), "`src` in `read` is not an absolute path");
-    assert_contains(&refusal(b"/"), "`/` in `read` allows everything");
+    assert_contains(&refusal(b"/"), "`/` in `read` would allow everything");
     assert_contains(&refusal(b"/usr/../etc"), "contains a `.` or `..` component");
     assert_contains(&refusal(b"/usr/\0"), "`read` contains a NUL byte");
     assert_contains(&refusal(b"/usr/\xff"), "is not valid UTF-8");
@@ -301,7 +300,7 @@ fn declared_path_that_is_missing_or_a_symlink_is_rejected() {
     symlink(place.path("real"), place.path("link")).unwrap();
     symlink(place.path("link"), place.path("loop")).unwrap();
     let missing = place.path("missing");
-    // Below what is written already it would be no declaration of its own.
+    // Use paths outside the writable directory, because a path below it needs no separate declaration.
     for path in [PathBuf::from("/var/no-such-directory"), PathBuf::from("/usr/bin/env/x")] {
         let refusal = place.policy_refusal(|policy| policy.read.push(path.clone()));
         assert_contains(&refusal, &format!("could not open `{}`", path.display()));

@@ -1,5 +1,4 @@
-//! Changes of a command in a view, whatever it did: the reported changes lead from the directory to
-//! the final state that the command saw.
+//! The changes that a view reports lead from the original directory to the final state that the command saw, whatever it did.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,7 +19,7 @@ use actum_sandbox::{
 };
 use proptest::prelude::*;
 
-/// A directory tree: the entry at each path.
+/// A directory tree, with the entry at each path.
 type Tree = BTreeMap<PathBuf, Seen>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +51,7 @@ fn tree(root: &Path) -> Tree {
     found
 }
 
-/// The tree with the changes made to it. Each must begin at the current content.
+/// Applies the changes to the tree. Each change must start from the current content.
 fn changed(mut tree: Tree, changes: &[Change], layer: &Layer) -> Tree {
     for Change { path, before, after, is_disturbed } in changes {
         assert!(!is_disturbed, "nobody else was there: {}", path.display());
@@ -120,7 +119,7 @@ struct Grounds {
     staged: PathBuf,
 }
 
-/// A base with a few files, and a place outside of the view to copy the end to.
+/// Creates a base directory with a few files, and a directory outside the view for a copy of the final state.
 fn grounds() -> Grounds {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
@@ -135,7 +134,7 @@ fn grounds() -> Grounds {
     Grounds { _directory: directory, base, out, staged }
 }
 
-/// Step of a command on paths of which few exist at first.
+/// Generates one step of a command on paths that mostly do not exist yet.
 fn step() -> impl Strategy<Value = String> {
     let path = || {
         let name = prop_oneof![Just("a"), Just("b"), Just("c"), Just("w"), Just("x"), Just("l")];
@@ -213,7 +212,7 @@ fn captures_only_changes_made_on_top_of_the_staged_layer() {
     assert_eq!(at("s"), Some(Seen::Symlink("a/x".into())));
     let captured = outcome.captured.unwrap();
     let changes = captured.changes().unwrap();
-    // The command begins with the staged changes.
+    // The command starts with the staged changes in place.
     let reported = changed(seen, &changes, &captured);
     let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
     assert_eq!(paths, ["a/x", "c", "c/z", "w"]);
@@ -255,7 +254,7 @@ fn base_is_visible_beside_the_view_unchanged_and_read_only() {
     let mut old = String::new();
     captured.open_before(Path::new("w")).unwrap().read_to_string(&mut old).unwrap();
     assert_eq!(old, "staged\n");
-    // A file that is staged as gone is missing, though it is still in the base.
+    // A file whose removal is staged is missing from the view, although it still exists in the base.
     for gone in ["a/x", "a/b/y", "none", "w/x"] {
         assert!(captured.open_before(Path::new(gone)).is_err(), "{gone}");
     }
@@ -305,7 +304,7 @@ fn nested_caches_and_protected_paths_leave_the_base_unchanged() {
     let cached = Seen::File(b"cached\n".to_vec(), 0o644);
     expected.insert("a/b/cache/f".into(), cached);
     let mut after = tree(&base);
-    // A cache is no longer at its path if the directory around it was moved.
+    // A cache moves along with the directory that contains it.
     after.entry("a/b/cache/f".into()).or_insert(Seen::File(b"cached\n".to_vec(), 0o644));
     assert_eq!(after, expected, "{outcome:?}");
     assert_eq!(outcome.violated, [Violation::Made(kept[1].clone())]);

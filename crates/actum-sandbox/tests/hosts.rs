@@ -1,5 +1,5 @@
-//! Hosts that lack something, simulated by filters on the system calls of a thread, which all that it
-//! starts inherits; and a sandbox in a sandbox.
+//! Simulates hosts that lack a feature, with system call filters on a thread that all its children inherit. Also tests a sandbox
+//! inside a sandbox.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,7 +20,7 @@ fn helper() -> Helper {
     Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"))
 }
 
-/// Runs something on a host where these calls fail so.
+/// Runs a function on a simulated host on which the given system calls fail with the given errors.
 fn on_a_host_without<T: Send + 'static>(
     calls: &[i64],
     error: i32,
@@ -59,7 +59,7 @@ fn policy(marker: &Path) -> SandboxPolicy {
     }
 }
 
-/// Runs a command that leaves a mark, and returns the tier in which it did; or the refusal.
+/// Runs a command that leaves a marker, and returns the tier in which it ran, or the error.
 fn mark(host: &HostReport, directory: &Path) -> Result<Tier, String> {
     let plan = policy(directory).plan(host).map_err(|refused| refused.to_string())?;
     let command = ["/bin/sh", "-c", "echo ran > ran"].map(OsString::from);
@@ -85,7 +85,7 @@ fn without_namespaces_a_command_runs_in_tier_l() {
     assert_eq!(ran, Ok(Tier::L));
 }
 
-/// AA-10: as on hosts that let namespaces be made, but take the capabilities in them away.
+/// AA-10: some hosts allow namespaces to be created but remove the capabilities inside them.
 #[test]
 fn namespaces_without_capabilities_fall_back_to_tier_l() {
     let ran = on_a_host_without(&[libc::SYS_mount], libc::EACCES, || {
@@ -124,7 +124,7 @@ fn without_namespaces_and_landlock_nothing_is_started() {
     assert!(!marked);
 }
 
-/// AA-10: the report was made on a better host, or was forged.
+/// AA-10: a report from a more capable host, or a forged one, starts nothing.
 #[test]
 fn wrong_host_report_starts_nothing() {
     let directory = directory();
@@ -162,14 +162,14 @@ fn cached_host_report_is_per_helper_and_ignored_if_others_can_write_it() {
         std::fs::write(&file, &forged).unwrap();
         HostReport { kept_in: None, ..HostReport::kept(&helper(), &file) }
     };
-    // It is what is read, as long as no other user can have written it ...
+    // The cached report is used as long as no other user could have written it.
     let numbers = made.namespace_pid_max;
     let forged_report = forge(
         format!("\"namespace_pid_max\":{numbers}"),
         &format!("\"namespace_pid_max\":{}", !numbers),
     );
     assert_eq!(forged_report.namespace_pid_max, !numbers);
-    // ... but nothing that would have less be done.
+    // A cached report that would lower the enforcement is regenerated.
     assert_eq!(
         forge(format!("\"landlock\":{}", made.landlock.unwrap()), "\"landlock\":null"),
         made
@@ -185,12 +185,12 @@ fn cached_host_report_is_per_helper_and_ignored_if_others_can_write_it() {
     std::fs::write(&file, &forged).unwrap();
     let writable = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     std::fs::set_permissions(&file, writable).unwrap();
-    // A file that others can write is made again.
+    // A cache file that others can write is regenerated.
     assert_eq!(HostReport::kept(&helper(), &file), made);
 }
 
-/// AA-10: the filter around this process may be another than when the host was tried, and /proc
-/// does not show that of one thread.
+/// AA-10: the filter of this process may differ from the one at the time of the report, and /proc does not show the filter of a
+/// single thread.
 #[test]
 fn stale_cached_host_report_is_refreshed_before_rejecting() {
     let directory = directory();
@@ -210,7 +210,7 @@ fn stale_cached_host_report_is_refreshed_before_rejecting() {
     let again = run.clone();
     let ran = on_a_host_without(&NAMESPACES, libc::EPERM, move || {
         assert_eq!(run(Tier::L).unwrap(), Tier::L);
-        // No less than was demanded is done, and the reason is that of this host.
+        // The demanded tier is not lowered, and the error describes the current host.
         run(Tier::N).unwrap_err().to_string()
     });
     assert!(ran.contains("tier N is required: could not create namespaces"), "{ran}");

@@ -1,4 +1,4 @@
-//! The tables of `docs/sandbox.md` are what the code says. `UPDATE_DOCS=1` writes them again.
+//! The tables in `docs/sandbox.md` match the code. `UPDATE_DOCS=1` regenerates them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
 
 use actum_sandbox::{
@@ -9,7 +9,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sandbox.md")
 const MARK: &str = "<!-- limits -->\n\n";
 const HEAD: &str = "| name | what | default | tier N | tier L |\n| --- | --- | --- | --- | --- |\n";
 
-/// A host that has all but a control group.
+/// Returns the report of a host that has every feature except a control group.
 fn host(is_root: bool) -> HostReport {
     HostReport {
         kept_in: None,
@@ -30,7 +30,7 @@ fn without_namespaces(host: HostReport) -> HostReport {
     HostReport { tier_n: Err(missing()), loopback: Err(missing()), overlay: Err(missing()), ..host }
 }
 
-/// Enforcement of a limit, also when more is demanded that may give more.
+/// Returns the strongest enforcement that can be demanded for a limit on this host.
 fn held(resource: Resource, host: &HostReport) -> Enforcement {
     let demanding = |require| {
         let limit = Limits::default().of(resource);

@@ -1,5 +1,5 @@
-//! Programs that users verify their work with, inside policies that one would write for them, in
-//! both tiers. Also the changes of a command that a view reports.
+//! Runs programs that users verify their work with, in both tiers and under realistic policies. Also tests the changes that a view
+//! reports.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use actum_sandbox::{
 };
 use tempfile::TempDir;
 
-/// Size of a scratch directory, in bytes: as much as a build needs.
+/// Size of a scratch directory in bytes, large enough for a build.
 const SCRATCH: u64 = 256 << 20;
 
-/// A directory of the host, outside of where a scratch directory is.
+/// Creates a host directory outside `/tmp`, where scratch directories are mounted.
 fn workspace() -> TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -27,7 +27,7 @@ fn helper() -> Helper {
     Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"))
 }
 
-/// This host; and for tier L the same, as if it had no namespaces.
+/// Returns the report of this host. For tier L, the report claims that namespaces are unavailable.
 fn host(tier: Tier) -> HostReport {
     static FOUND: OnceLock<HostReport> = OnceLock::new();
     let found = FOUND.get_or_init(|| HostReport::probe(&helper())).clone();
@@ -38,10 +38,10 @@ fn host(tier: Tier) -> HostReport {
     }
 }
 
-/// Path of a program. A missing one fails the test: `cargo xtask test` installs what it can.
+/// Returns the path of a program. Panics if it is missing, because `cargo xtask test` installs what it can.
 fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // A version manager's stand-in, which `PATH` may name first, is no program.
+    // Skip the shims of version managers, which may come first in `PATH`.
     let system = ["/usr/bin", "/usr/local/bin", "/bin"].map(PathBuf::from);
     let mut places = system.into_iter().chain(std::env::split_paths(&path));
     let is_program = |path: &PathBuf| {
@@ -51,11 +51,10 @@ fn program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("`{name}` is not installed, so its test cannot run"))
 }
 
-/// The programs of the system.
+/// Directories with the programs and libraries of the system.
 const SYSTEM: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
-/// Settings of the system that they need: where `cc` and `awk` lead on Debian, where libraries are,
-/// and what git and node read if it exists. In tier L they would find it and not be allowed to open
-/// it, which both take for an error.
+/// System settings that these programs need: alternatives such as `cc` and `awk` on Debian, the library cache, and files that git
+/// and node read if present. In tier L, both would see these files but fail to open them.
 const SETTINGS: [&str; 4] =
     ["/etc/alternatives", "/etc/ld.so.cache", "/etc/gitconfig", "/etc/ssl/openssl.cnf"];
 
@@ -63,8 +62,7 @@ fn present(paths: [&str; 4]) -> impl Iterator<Item = PathBuf> {
     paths.into_iter().map(PathBuf::from).filter(|path| path.exists())
 }
 
-/// A usual policy for verification: the programs of the system, the workspace read-only, a scratch
-/// directory, no network.
+/// Returns a typical policy for verification: system programs, a read-only workspace, a scratch directory and no network.
 fn policy(workspace: &Path) -> SandboxPolicy {
     let system: Vec<_> = present(SYSTEM).collect();
     let read = present(SYSTEM).chain(present(SETTINGS)).chain([workspace.to_owned()]).collect();
@@ -79,7 +77,7 @@ fn policy(workspace: &Path) -> SandboxPolicy {
     }
 }
 
-/// A policy with a writable workspace, in which built programs can be run.
+/// Returns a policy with a writable workspace from which built programs can run.
 fn writing(workspace: &Path) -> SandboxPolicy {
     let mut policy = policy(workspace);
     policy.read.pop();
@@ -97,7 +95,7 @@ fn run(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> Outcome {
     plan.spawn(&helper(), &words).unwrap().wait().unwrap()
 }
 
-/// Returns the output of a command that must succeed.
+/// Runs a command that must succeed, and returns its output.
 fn passes(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> String {
     let outcome = run(policy, tier, command);
     let stdout = String::from_utf8_lossy(&outcome.stdout).into_owned();
@@ -163,7 +161,7 @@ if __name__ == '__main__':
         print(pool.map(abs, range(-3, 0)))
     queue = multiprocessing.Queue(); queue.put('queued'); print(queue.get())
 ";
-    // Semaphores are files in `/dev/shm`, which in tier L would be that of the host.
+    // Semaphores are files in `/dev/shm`, which in tier L would be the directory of the host.
     let stdout = passes(&policy(workspace.path()), Tier::N, &["python3", "-c", script]);
     assert_eq!(stdout, "[3, 2, 1]\nqueued\n");
 }
@@ -235,10 +233,10 @@ fn child_of_a_command_reads_its_own_proc_entries() {
     for tier in BOTH {
         let mut policy = policy(workspace.path());
         if tier == Tier::L {
-            // Of /proc a process has its own directory there, and what it starts has not.
+            // A process can read its own directory in /proc, but its children cannot read theirs.
             policy.read.push("/proc".into());
         }
-        // Not the last command of a shell, which becomes it.
+        // A shell executes its last command in its own process, so another command follows.
         let script = "node -e 'console.log(process.memoryUsage().rss > 0)'; echo $?";
         assert_eq!(passes(&policy, tier, &["sh", "-c", script]), "true\n0\n", "tier {tier}");
     }
@@ -258,7 +256,7 @@ fn make_builds_and_runs_a_c_program() {
     }
 }
 
-/// Directory of Rust and the program itself, which is no stand-in of a version manager.
+/// Returns the directory of the Rust toolchain that contains the real program instead of a shim.
 fn toolchain() -> PathBuf {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()).canonicalize().unwrap()
@@ -330,7 +328,7 @@ print(urllib.request.urlopen('http://127.0.0.1:%d/' % server.server_port).read()
     assert_eq!(stdout, "b'tcp hello'\nb'udp'\nb'page'\n");
 }
 
-/// Everything in a directory: kind and mode, and what is in it.
+/// Returns the kind, mode and content of everything in a directory.
 fn everything(at: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut all = BTreeMap::new();
     let mut waiting = vec![at.to_owned()];
@@ -362,7 +360,7 @@ fn directory(mode: u32) -> Option<Node> {
     Some(Node::Directory { mode })
 }
 
-/// A project, with files as `list` says: path, mode, content.
+/// Writes files with the listed paths, modes and contents.
 fn put(base: &Path, list: &[(&str, u32, &str)]) {
     for (path, mode, content) in list {
         let path = base.join(path);

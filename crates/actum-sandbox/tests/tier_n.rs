@@ -1,4 +1,4 @@
-//! Tier N, run for real. What a test shows of the host is what a command could do to it.
+//! Runs real commands in tier N. A test shows through its command what the command could reach on the host.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use actum_sandbox::{
     Violation,
 };
 
-/// The programs of the system, and nothing else.
+/// Returns a policy that allows only the programs of the system.
 fn policy() -> SandboxPolicy {
     let system: Vec<_> = ["/usr", "/bin", "/lib", "/lib64"]
         .into_iter()
@@ -59,7 +59,7 @@ fn command_sees_only_declared_paths() {
 #[test]
 fn command_has_no_capabilities_variables_or_extra_descriptors() {
     let outcome = shell(&policy(), "grep -c 'Cap.*:.0*$' /proc/self/status; ls /proc/self/fd; env");
-    // `ls` has a fourth while it looks; a shell sets variables of its own.
+    // `ls` itself opens a fourth descriptor, and a shell sets some variables of its own.
     let seen = output_text(&outcome);
     let lines: Vec<_> = seen.lines().collect();
     assert_eq!(lines.first(), Some(&"5"), "{seen}");
@@ -105,7 +105,8 @@ fn output_limit_kills_the_command_and_truncates_its_output() {
     assert_eq!(outcome.stdout.len(), 1000);
 }
 
-/// FE-12, AA-10, issue 22 (claims): docs/sandbox.md names what a process cannot have by itself.
+/// FE-12, AA-10, issue 22 (claims): a process is limited in memory, writes no core dump and stays dumpable, as docs/sandbox.md
+/// describes.
 #[test]
 fn process_is_memory_limited_dumps_no_core_and_stays_dumpable() {
     let limits = policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Polled);

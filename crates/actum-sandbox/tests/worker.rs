@@ -1,5 +1,5 @@
-//! A byte worker that was taken over: whatever it tries but its work ends it. It is its own runner,
-//! and the program that attacks.
+//! A compromised byte worker is killed when it attempts anything but its work. This binary is both the test runner and the
+//! attacking program.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -22,10 +22,10 @@ const NAME: &str = "attacking-worker";
 
 type Attack = fn(&mut Files);
 
-/// Ignores what came of an attempt: the worker should not live to see it.
+/// Ignores the result of an attempt, because the worker should be killed before it gets one.
 fn tried<T>(_: T) {}
 
-/// Attacks on FE-16: the name, and what is tried.
+/// Attacks against FE-16, with the name and the action of each.
 const ATTACKS: &[(&str, Attack)] = &[
     ("opens_a_path", |_| tried(File::open("/etc/passwd"))),
     ("opens_a_path_below_a_descriptor", |files| {
@@ -102,7 +102,7 @@ fn attack(job: &Job, files: &mut Files) -> Answer {
 fn carry_out(work: usize) -> Result<Answer, WorkerError> {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("source"), "content").unwrap();
-    // Both ways, so that only the filter can refuse.
+    // Permit reading and writing, so that only the filter can stop the call.
     let open = |name: &str| {
         let path = directory.path().join(name);
         File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap()

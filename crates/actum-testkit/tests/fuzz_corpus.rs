@@ -1,4 +1,4 @@
-//! Every input that the fuzzer kept is run again.
+//! Runs every input that the fuzzers have kept.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use actum_testkit::fuzz::TARGETS;
 
-/// Targets whose rules are tests of a crate that this one does not depend on.
+/// Fuzz targets whose invariants are tested in a crate that this one does not depend on.
 const TARGETS_OF_OTHER_CRATES: [&str; 1] = ["file_manifests"];
 
 fn corpus() -> PathBuf {

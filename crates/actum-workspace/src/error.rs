@@ -221,7 +221,7 @@ impl std::fmt::Display for Difference {
                 f.write_str("its content is different, but not where the run changed it")
             }
             Self::Around => f.write_str(
-                "its content is different, and the lines of the run do not occur in it exactly once with their context",
+                "its content has changed, and the lines of the run were not found at exactly one place in it",
             ),
             Self::Attributes => f.write_str("its mode, owner or extended attributes are different"),
             Self::Gone => f.write_str("it no longer exists"),

@@ -1,5 +1,5 @@
-//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes
-//! beside `actum action run`.
+//! `cargo xtask bench agent`: dispatches of goals in one process, replays, and whole processes compared with `actum
+//! action run`.
 
 mod goals;
 mod page;
@@ -24,17 +24,17 @@ use super::{Failure, finish, take_precedence};
 use crate::{Outcome, packages};
 use goals::Goals;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-agent.md";
 const REFUSAL: &str = "a decision without a dispatch";
 const DISPATCH: &str = "a dispatch of `file_create`";
 const REPLAY: &str = "replaying a decision";
 const ACTION: &str = "`actum action run`";
 const AGENT: &str = "`actum agent dispatch`";
-/// Decisions that are replayed at once.
+/// Number of decisions that are replayed in one measurement.
 const REPLAYED: usize = 100;
 
-/// Results of the measurement.
+/// Results of the agent benchmark.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,
@@ -80,7 +80,7 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
     Ok(results)
 }
 
-/// Decisions and dispatches in one process.
+/// Measures decisions and dispatches in one process.
 fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
     let refusals = Goals::make(&place.join("refusals"))?;
     let goals = Goals::make(&place.join("goals"))?;
@@ -127,7 +127,7 @@ fn dispatches(place: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// Has a goal asked about, and answered.
+/// Requests the confirmation of a goal, and answers it.
 fn confirmed(
     dispatcher: &mut Dispatcher<'_, LinuxDisk>,
     goals: &Goals,
@@ -139,7 +139,7 @@ fn confirmed(
     Ok(())
 }
 
-/// Decisions that are made again.
+/// Measures replays of recorded decisions.
 fn replays(place: &Path, rounds: usize) -> Result<Contest, Failure> {
     let goals = Goals::make(place)?;
     let goal = goals.next()?;
@@ -172,7 +172,7 @@ fn replays(place: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// Dispatches as whole processes.
+/// Measures dispatches as whole processes.
 fn processes(place: &Path, program: &Path, rounds: usize) -> Result<Contest, Failure> {
     let goals = Goals::make(place)?;
     let workspace: PathBuf = goals.workspace();

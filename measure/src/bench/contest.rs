@@ -1,5 +1,4 @@
-//! Contests: contestants that took turns at one work, side by side, and whether promises about them
-//! are kept.
+//! Contests in which contestants take turns at the same work, and the promises about their times.
 
 use std::time::Duration;
 
@@ -7,34 +6,34 @@ use super::format::{milliseconds, over, ratio};
 use super::race::Finish;
 use super::tables::markdown;
 
-/// Contestants that took turns at one work.
+/// Contestants that took turns at the same work.
 pub(super) struct Contest {
     pub(super) title: String,
-    /// The first is the baseline of the others.
+    /// Results of the contestants. The first one is the baseline for the others.
     pub(super) finishes: Vec<Finish>,
     pub(super) bars: Vec<Bar>,
 }
 
-/// A promise about one of the contestants.
+/// Promise about one of the contestants.
 pub(super) struct Bar {
     pub(super) who: &'static str,
     pub(super) limit: Limit,
 }
 
 pub(super) enum Limit {
-    /// At most so many milliseconds more than the first.
+    /// At most this many milliseconds more than the first contestant.
     More(f64),
-    /// At most so many times the first.
+    /// At most this many times as long as the first contestant.
     Times(f64),
-    /// At most so many milliseconds.
+    /// At most this many milliseconds in total.
     InAll(f64),
-    /// At most so many milliseconds in 95 of 100 rounds.
+    /// At most this many milliseconds in 95 of 100 rounds.
     MostlyInAll(f64),
     /// At most as long as another contestant.
     Under(&'static str),
 }
 
-/// The contests as Markdown.
+/// Returns the contests as Markdown tables.
 pub(super) fn tables(contests: &[Contest]) -> String {
     contests.iter().map(table).collect()
 }
@@ -65,12 +64,12 @@ fn row(finish: &Finish, first: Option<Duration>) -> Vec<String> {
     row
 }
 
-/// Difference in milliseconds.
+/// Returns the difference between two times in milliseconds.
 fn difference(median: Duration, first: Duration) -> f64 {
     (median.as_secs_f64() - first.as_secs_f64()) * 1000.0
 }
 
-/// A promise in words, and whether the median keeps it.
+/// Returns the promise in words, and whether the median keeps it.
 fn promise(contest: &Contest, bar: &Bar) -> String {
     let median = |who: &str| {
         contest.finishes.iter().find(|finish| finish.who == who).and_then(Finish::median)

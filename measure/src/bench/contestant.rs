@@ -1,4 +1,4 @@
-//! Contestants, and the setup of each in a workspace of its own.
+//! Contestants, and the setup of each in its own workspace.
 
 mod in_place;
 mod library;
@@ -12,7 +12,7 @@ use super::measurement::Who;
 
 pub(in crate::bench) use processes::Surroundings;
 
-/// Contestant that applies a change and undoes it. Only these two are timed.
+/// Contestant that applies a change and undoes it. Only these two operations are timed.
 pub(super) trait Contestant {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), Failure>;
     /// Undoes the change that was applied last.
@@ -21,13 +21,13 @@ pub(super) trait Contestant {
 
 /// Programs that were built for the comparison.
 pub(super) struct Programs {
-    /// The binary `actum`, or the reason why it is missing.
+    /// Path of the `actum` binary, or the reason why it is missing.
     pub(super) actum: Result<PathBuf, String>,
 }
 
 impl Who {
-    /// The workspace's directory below the stock's. Three share one: they make no new inodes and
-    /// leave every byte as it was.
+    /// Returns the name of the workspace's directory below that of the stock. Three contestants share a workspace,
+    /// because they create no inodes and restore every byte.
     pub(super) fn directory(self) -> &'static str {
         match self {
             Self::Library => "library",
@@ -39,7 +39,7 @@ impl Who {
         }
     }
 
-    /// Gets ready to work in `workspace`, whose files exist already.
+    /// Prepares to work in `workspace`, whose files already exist.
     pub(super) fn enter(
         self,
         workspace: &Path,

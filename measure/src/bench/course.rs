@@ -1,4 +1,4 @@
-//! The whole run: every place, every work, every contestant.
+//! Complete run: every place, every work, and every contestant.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -20,15 +20,15 @@ use crate::packages;
 
 const WORKSPACES: [usize; 3] = [100, 1000, 10_000];
 const CHANGES: [usize; 4] = [1, 10, 100, 1000];
-/// git takes a file for possibly changed that is as young as its index; no workspace is that
-/// young when it is used.
+/// Age that a workspace must reach before it is used. Until then, git considers files as young as its index possibly
+/// modified.
 const SETTLING: Duration = Duration::from_millis(1100);
 
-/// Results of the measurement.
+/// Results of the entire benchmark.
 pub(super) struct Results {
     pub(super) machine: Machine,
     pub(super) places: Vec<(PlaceName, String)>,
-    /// Places that could not be measured on, and why.
+    /// Places that could not be measured, with the reasons.
     pub(super) absent: Vec<(PlaceName, String)>,
     pub(super) measurements: Vec<Measurement>,
     pub(super) calls: Vec<(Who, Result<Calls, String>)>,
@@ -100,7 +100,7 @@ struct Course<'a> {
     options: &'a Options,
     programs: &'a Programs,
     surroundings: Surroundings,
-    /// Counts the rounds of all works.
+    /// Counter for the rounds of all works.
     round: u64,
     begun: Instant,
 }
@@ -110,7 +110,7 @@ impl Course<'_> {
         eprintln!("[{:>3} s] {what}", self.begun.elapsed().as_secs());
     }
 
-    /// The works that are wanted in a place; those on the largest workspaces come last.
+    /// Returns the selected works for a place, with the largest workspaces last.
     fn works(&self, place: PlaceName) -> Vec<Work> {
         if place != PlaceName::Own && self.options.quick {
             return Vec::new();
@@ -125,7 +125,7 @@ impl Course<'_> {
         works
     }
 
-    /// Checks that we can mount, and have the programs that make the file systems.
+    /// Checks that this process may mount file systems and that the programs that create them are installed.
     fn may_open(&self, place: PlaceName) -> Result<(), Failure> {
         match place {
             PlaceName::Own => Ok(()),
@@ -181,7 +181,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sets all contestants up with the same files, then does the works.
+    /// Sets up all contestants with the same files, and then does the works.
     fn compare(
         &mut self,
         place: &Place,
@@ -209,7 +209,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sets the library up in workspaces of every size, which take turns.
+    /// Sets up the library in workspaces of every size, which take turns.
     fn compare_sizes(
         &mut self,
         place: &Place,
@@ -227,7 +227,7 @@ impl Course<'_> {
         let rounds = self.rounds(first);
         let mut clock = Clock { surroundings: &self.surroundings, round: &mut self.round };
         let mut entrants: Vec<_> = entrants.iter_mut().collect();
-        // All stocks begin with the files of the smallest, and only those change.
+        // All stocks start with the files of the smallest one, and only those files change.
         let results = clock.interleave(&mut entrants, &Stock::of_files(smallest), first, rounds)?;
         for (files, result) in WORKSPACES.into_iter().zip(results) {
             let work = Work::OneDirectory { files };

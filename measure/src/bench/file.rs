@@ -1,5 +1,5 @@
-//! `cargo xtask bench file`: file tasks beside `actum apply` and cp, interleaved in one run; time
-//! to verify a lease.
+//! `cargo xtask bench file`: compares file tasks with `actum apply` and cp, interleaved in a single run, and measures
+//! the verification of a lease.
 
 mod again;
 mod copy;
@@ -20,10 +20,10 @@ use crate::{Outcome, packages};
 use executor::Executor;
 use memory::Peak;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-file.md";
 
-/// Results of the measurement.
+/// Results of the file benchmark.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,

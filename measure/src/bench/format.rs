@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Human-readable formats for numbers.
 
 use std::time::Duration;
 
-/// `12345` as `12,345`.
+/// Formats `12345` as `12,345`.
 pub(super) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub(super) fn thousands(number: usize) -> String {
     text
 }
 
-/// Milliseconds with three digits that count.
+/// Formats milliseconds with three significant digits.
 pub(super) fn milliseconds(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1000.0;
     match ms {
@@ -25,7 +25,7 @@ pub(super) fn milliseconds(time: Duration) -> String {
     }
 }
 
-/// A ratio as `2.9x`, or as `1/31` where the first is the smaller by far.
+/// Formats a ratio as `2.9x`, or as `1/31` if the first value is much smaller.
 pub(super) fn ratio(ratio: f64) -> String {
     if !ratio.is_finite() || ratio <= 0.0 {
         return "?".to_owned();
@@ -39,12 +39,12 @@ pub(super) fn ratio(ratio: f64) -> String {
     }
 }
 
-/// `first` over `second`.
+/// Returns the ratio of `first` to `second`.
 pub(super) fn over(first: Duration, second: Duration) -> f64 {
     first.as_secs_f64() / second.as_secs_f64()
 }
 
-/// KiB as MiB.
+/// Formats KiB as MiB.
 pub(super) fn mebibytes(kibibytes: u64) -> String {
     format!("{}.{} MiB", kibibytes / 1024, kibibytes % 1024 * 10 / 1024)
 }

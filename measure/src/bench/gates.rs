@@ -1,4 +1,4 @@
-//! `cargo xtask bench gates`: time of a decision, beside hashing the same new content once.
+//! `cargo xtask bench gates`: compares the time of a decision with hashing the same new content once.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -19,7 +19,7 @@ use super::tables::markdown;
 use super::{Failure, finish, take_precedence};
 use crate::Outcome;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-gates.md";
 const FILES: usize = 100;
 const FILE_BYTES: usize = 10 << 10;
@@ -143,7 +143,7 @@ fn measure(rounds: usize) -> Result<Vec<Finish>, Failure> {
     Ok(race(contestants, rounds))
 }
 
-/// Text that looks like source.
+/// Returns text that resembles source code.
 fn content(file: usize) -> Vec<u8> {
     let line =
         |line| format!("    let value_{line} = compute({file}, \"{line}\")?; // as before\n");

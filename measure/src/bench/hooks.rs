@@ -1,5 +1,5 @@
-//! `cargo xtask bench hooks`: cost of actum for a client of an agent. Hooks as whole processes
-//! beside `true`, `git status` and a plain write; calls of the MCP server beside an empty one.
+//! `cargo xtask bench hooks`: cost that actum adds to an agent's client. It compares hooks, as whole processes, with
+//! `true`, `git status` and a plain write, and calls of the MCP server with those of an empty server.
 
 mod page;
 mod server;
@@ -21,7 +21,7 @@ use super::{Failure, finish, take_precedence};
 use crate::{Outcome, packages};
 use server::Server;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-hooks.md";
 const TRUE: &str = "`true`";
 const NOTHING: &str = "hook, nothing to say";
@@ -33,12 +33,12 @@ const PROMPT: &str = "hook at a prompt";
 const STOP: &str = "hook at the end of a turn";
 const PING: &str = "`ping`";
 const APPLY: &str = "`apply`, 1 file";
-/// Files of the workspace in which turns begin and end.
+/// Number of files in the workspace in which turns begin and end.
 const FILES: usize = 10_000;
-/// Files in one directory.
+/// Number of files in one directory.
 const TOGETHER: usize = 50;
 
-/// Results of the measurement.
+/// Results of the hook benchmark.
 struct Results {
     machine: Machine,
     contests: Vec<Contest>,
@@ -73,7 +73,7 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
         let project = Project::make(program, &home.join("mcp"), 1)?;
         results.contests.push(project.calls(options.rounds(201, 15))?);
     }
-    // The last, since the files that it makes keep the disk busy for some time.
+    // Turns are measured last, because the files that they create keep the disk busy for some time.
     if options.selects("turn") {
         eprintln!("beginning and ending turns");
         let project = Project::make(program, &home.join("turn"), FILES)?;
@@ -82,7 +82,7 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
     Ok(results)
 }
 
-/// A workspace that is a repository, with a home of its own.
+/// Workspace that is a git repository, with its own ledger home.
 struct Project<'p> {
     program: &'p Path,
     home: PathBuf,
@@ -124,7 +124,7 @@ impl<'p> Project<'p> {
         command
     }
 
-    /// Runs a command to its end, with this input.
+    /// Runs a command with this input until it exits.
     fn finish(&self, command: &mut Command, input: &[u8]) -> Result<(), Failure> {
         let streams = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = streams.spawn()?;

@@ -1,4 +1,4 @@
-//! The engine alone in a process of its own, to be watched from outside.
+//! Engine in a separate process, so that it can be observed from outside.
 
 use std::fs::{read, read_to_string, write};
 use std::path::Path;
@@ -13,18 +13,18 @@ use super::Failure;
 use super::options::{Child, ChildExtent};
 use crate::Outcome;
 
-/// Memory of the child when it has applied and reverted, in KiB.
+/// Memory of the child after it has applied and reverted the change, in KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Footprint {
-    /// Memory when the change set was read and the workspace open.
+    /// Memory after the change set was read and the workspace was opened.
     pub(super) before: u64,
-    /// The most during apply.
+    /// Peak memory during apply.
     pub(super) apply_peak: u64,
-    /// The most during revert.
+    /// Peak memory during revert.
     pub(super) revert_peak: u64,
 }
 
-/// The command that runs this program as such a child.
+/// Returns the command that runs this program as such a child.
 pub(super) fn command(
     extent: ChildExtent,
     workspace: &Path,
@@ -58,7 +58,7 @@ pub(crate) fn run(child: &Child) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line of /proc/self/status that is in kB, which means KiB there (proc_pid_status(5)).
+/// Returns the value of a line of /proc/self/status whose unit is kB, which means KiB there (proc_pid_status(5)).
 fn status(name: &str) -> Result<u64, Failure> {
     let text = read_to_string("/proc/self/status")?;
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -66,7 +66,7 @@ fn status(name: &str) -> Result<u64, Failure> {
     number.ok_or_else(|| format!("the kernel does not tell `{name}`").into())
 }
 
-/// Resets the peak to the present memory (proc_pid_clear_refs(5)).
+/// Resets the peak to the current memory (proc_pid_clear_refs(5)).
 fn forget_peak() -> Result<(), Failure> {
     Ok(write("/proc/self/clear_refs", "5")?)
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench ledger`: appending beside the same insert without a Merkle tree, many clients
-//! beside one, long ledgers beside short ones, verifying and looking back.
+//! `cargo xtask bench ledger`: compares appending with the same insert without a Merkle tree, many clients with one,
+//! and long ledgers with short ones. It also measures verification and `actum log`.
 
 mod append;
 mod material;
@@ -23,10 +23,10 @@ use slowest::Crowd;
 use syncs::Syncs;
 use verify::Rate;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-ledger.md";
 
-/// Results of the measurement.
+/// Results of the ledger benchmark.
 struct Results {
     machine: Machine,
     file_system: String,
@@ -37,22 +37,22 @@ struct Results {
     crowd: Option<Crowd>,
 }
 
-/// Time of a look back.
+/// Time that `actum log` takes.
 struct Log {
-    /// Rows of the long ledger.
+    /// Number of rows in the long ledger.
     entries: u64,
     finishes: Vec<Finish>,
 }
 
-/// Contestants that took turns at one work. Times are of one append.
+/// Contestants that took turns at the same work. Times are for one append.
 struct Contest {
     title: &'static str,
-    /// The first is the baseline of the others.
+    /// Results of the contestants. The first one is the baseline for the others.
     finishes: Vec<Finish>,
     bars: Vec<Bar>,
 }
 
-/// A promise about one of the contestants: its time limit, as a multiple of the first's time.
+/// Promise about one of the contestants: its time limit, as a multiple of the first contestant's time.
 struct Bar {
     who: &'static str,
     must: f64,

@@ -1,4 +1,4 @@
-//! Machine that the numbers were measured on, in words that do not name its owner.
+//! Description of the machine on which the numbers were measured, without naming its owner.
 
 use std::fmt;
 use std::fs::{read_link, read_to_string};
@@ -10,22 +10,22 @@ use rustix::fs::{major, minor, statfs};
 
 use super::Failure;
 
-/// A machine.
+/// Machine on which a benchmark ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Machine {
     processor: String,
     processors: usize,
     memory: String,
     kernel: String,
-    /// Programs and their versions.
+    /// Programs with their versions.
     programs: Vec<String>,
-    /// The mean number of processes that wanted to run in the minute before.
+    /// Load average: mean number of runnable processes in the minute before the benchmark.
     load: String,
 }
 
 const UNKNOWN: &str = "unknown";
 
-/// The magic numbers of statfs(2).
+/// Magic numbers of statfs(2), with the names of the file systems.
 const FILE_SYSTEMS: &[(i64, &str)] = &[
     (0xef53, "ext4"),
     (0x5846_5342, "xfs"),
@@ -40,7 +40,7 @@ const FILE_SYSTEMS: &[(i64, &str)] = &[
 const TMPFS: &str = "tmpfs";
 
 impl fmt::Display for Machine {
-    /// Sentences for the head of a page.
+    /// Writes the sentences for the head of a page.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { processor, processors, memory, kernel, programs, load } = self;
         let programs = programs.join(", ");
@@ -52,7 +52,7 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
-    /// This machine, with the versions of these programs.
+    /// Returns a description of this machine, with the versions of these programs.
     pub(super) fn this(programs: &[&str]) -> Self {
         let processors = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
@@ -74,7 +74,7 @@ impl Machine {
     }
 }
 
-/// The value after `name` and a colon.
+/// Returns the value after `name` and a colon.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -82,15 +82,15 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// First line of a program's version.
+/// Returns the first line of a program's version output.
 fn version(program: &str) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().next().map(str::to_owned)
 }
 
-/// The file system that holds `directory`, and for ext4 whether it has a journal: without one it
-/// promises other things, and costs other things.
+/// Returns the file system that holds `directory`. For ext4 this includes whether it has a journal, because guarantees
+/// and costs differ without one.
 pub(super) fn file_system(directory: &Path) -> Result<String, Failure> {
     let magic = statfs(directory)?.f_type;
     let Some((_, name)) = FILE_SYSTEMS.iter().find(|(known, _)| *known == magic) else {
@@ -115,7 +115,7 @@ fn has_journal(device: u64) -> Option<bool> {
     Some(task.trim() != "<none>")
 }
 
-/// Returns true if nothing there ever reaches a disk, so that syncs are free.
+/// Returns true if the file system is in memory, so that syncs cost nothing.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     file_system(directory).is_ok_and(|name| name == TMPFS)
 }

@@ -1,4 +1,4 @@
-//! Material of the benchmarks: trees of text files, and a new change for each round.
+//! Input of the benchmarks: trees of text files, and a new change for each round.
 
 use std::fmt::Write as _;
 use std::fs::{create_dir_all, read, write};
@@ -10,13 +10,13 @@ use super::Failure;
 use super::measurement::{ONE_DIRECTORY_CHANGED, Work};
 
 const FILES_IN_A_DIRECTORY: usize = 100;
-/// About 40 bytes each, so a file has about 11 KB.
+/// Number of lines in a file. Each has about 40 bytes, so a file has about 11 KB.
 const LINES: usize = 290;
-/// Lines of about a megabyte.
+/// Number of lines in a file of about a megabyte.
 const LINES_OF_A_MEGABYTE: usize = 26_000;
-/// Lines of about 50 MB.
+/// Number of lines in a file of about 50 MB.
 const LINES_OF_THE_LARGE: usize = 1_300_000;
-/// Unchanged lines that a hunk shows before and after the changed one.
+/// Number of unchanged lines that a hunk shows before and after the changed line.
 const CONTEXT: usize = 3;
 
 const WORDS: [&str; 32] = [
@@ -26,7 +26,7 @@ const WORDS: [&str; 32] = [
     "segment", "station", "surface", "traffic", "village", "window",
 ];
 
-/// The files of a workspace, before any change.
+/// Files of a workspace before any change.
 pub(super) struct Stock {
     files: Vec<File>,
 }
@@ -36,18 +36,18 @@ struct File {
     content: Vec<u8>,
 }
 
-/// A change to some files, in the forms that the contestants take.
+/// Change to some files, in each of the formats that the contestants accept.
 pub(super) struct Change<'a> {
     pub(super) change_set: ChangeSet,
     pub(super) operations: Vec<Operation>,
-    /// Operations that undo it.
+    /// Operations that undo the change.
     pub(super) inverse: Vec<Operation>,
-    /// A unified diff, as git writes it.
+    /// Unified diff in the format of git.
     pub(super) diff: String,
     samples: Vec<Sample<'a>>,
 }
 
-/// A file that is looked at after each step.
+/// File that is checked after each step.
 struct Sample<'a> {
     path: &'a str,
     before: &'a [u8],
@@ -62,7 +62,7 @@ pub(super) enum Expected {
 }
 
 impl Stock {
-    /// Text files in directories of a hundred. A larger stock begins with all files of a smaller.
+    /// Returns text files in directories of a hundred. A larger stock starts with all files of a smaller one.
     pub(super) fn of_files(count: usize) -> Self {
         let file = |file: usize| File {
             path: format!("dir-{:03}/file-{file:05}.txt", file / FILES_IN_A_DIRECTORY),
@@ -71,7 +71,7 @@ impl Stock {
         Self { files: (0..count).map(file).collect() }
     }
 
-    /// Makes so many files of about a megabyte.
+    /// Returns a stock with this many files of about a megabyte.
     pub(super) fn of_megabytes(count: usize) -> Self {
         let file = |file: usize| File {
             path: format!("file-{file:03}.txt"),
@@ -80,7 +80,7 @@ impl Stock {
         Self { files: (0..count).map(file).collect() }
     }
 
-    /// One file of 50 MB.
+    /// Returns a stock with a single file of 50 MB.
     pub(super) fn of_one_large_file() -> Self {
         Self::of_one_file("large.txt", text(0, LINES_OF_THE_LARGE))
     }
@@ -89,7 +89,7 @@ impl Stock {
         Self { files: vec![File { path: path.to_owned(), content }] }
     }
 
-    /// The content of the only or first file.
+    /// Returns the content of the first file.
     pub(super) fn first_content(&self) -> &[u8] {
         self.files.first().map_or(&[], |file| &file.content)
     }
@@ -106,8 +106,8 @@ impl Stock {
         Ok(())
     }
 
-    /// The change of a round: each round writes lines of its own, lest git find the objects of
-    /// an earlier one.
+    /// Returns the change of a round. Each round writes different lines, because git could otherwise reuse the objects
+    /// of an earlier round.
     pub(super) fn change(&self, work: Work, round: u64) -> Result<Change<'_>, Failure> {
         let (picks, hunks): (Vec<usize>, _) = match work {
             Work::Spread { changed, files } => {
@@ -139,7 +139,7 @@ impl Stock {
 }
 
 impl Change<'_> {
-    /// Checks some of the files below `directory`, so that no contestant wins by doing nothing.
+    /// Checks some of the files below `directory`, so that no contestant can win by doing nothing.
     pub(super) fn check(&self, directory: &Path, expected: Expected) -> Result<(), Failure> {
         for Sample { path, before, after } in &self.samples {
             let wanted = match expected {
@@ -160,7 +160,7 @@ impl Change<'_> {
     }
 }
 
-/// Positions of the changes in a file.
+/// Positions of the hunks in a file.
 #[derive(Debug, Clone, Copy)]
 enum Hunks {
     OneOrTwo,
@@ -168,7 +168,7 @@ enum Hunks {
 }
 
 impl Hunks {
-    /// The lines that change, counted from 0.
+    /// Returns the indexes of the changed lines, counted from 0.
     fn lines(self, nth: usize, content: &[u8]) -> Vec<usize> {
         match self {
             Self::OneOrTwo if nth.is_multiple_of(2) => vec![LINES / 4],
@@ -178,9 +178,9 @@ impl Hunks {
     }
 }
 
-/// One changed line.
+/// Change of a single line.
 struct Edit<'a> {
-    /// Counted from 0.
+    /// Index of the line, counted from 0.
     line: usize,
     offset: usize,
     above: Vec<&'a [u8]>,
@@ -213,7 +213,7 @@ impl Edit<'_> {
         body
     }
 
-    /// First line, counted from 1, and number of lines; the same before and after.
+    /// Returns the first line, counted from 1, and the number of lines. Both are equal before and after the change.
     fn range(&self) -> Result<(u32, u32), Failure> {
         let lines = self.above.len() + 1 + self.below.len();
         Ok(((self.line + 1 - self.above.len()).try_into()?, lines.try_into()?))
@@ -275,7 +275,7 @@ fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     content.split_inclusive(|&byte| byte == b'\n')
 }
 
-/// Text of a file, equal wherever and whenever it is made.
+/// Returns the text of a file, which is the same on every machine and in every run.
 fn text(file: usize, lines: usize) -> Vec<u8> {
     let mut random = u64::try_from(file).unwrap_or_default();
     let mut text = String::new();
@@ -292,7 +292,7 @@ fn text(file: usize, lines: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// One step of SplitMix64.
+/// Returns the next output of SplitMix64 for this state.
 fn scrambled(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

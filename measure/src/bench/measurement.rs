@@ -1,11 +1,11 @@
-//! Measured works, and their results.
+//! Works that are measured, and their results.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::format::thousands;
 
-/// One contestant at one work in one place.
+/// Result of one contestant for one work in one place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measurement {
     pub(super) place: PlaceName,
@@ -18,14 +18,14 @@ pub(super) struct Measurement {
 pub(super) struct Times {
     pub(super) apply: Summary,
     pub(super) revert: Summary,
-    /// The mean time of a run when apply and revert follow each other without a pause.
+    /// Mean time of a run if apply and revert follow each other without a pause.
     pub(super) back_to_back: Option<Duration>,
 }
 
 /// Place of the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceName {
-    /// The machine's own file system.
+    /// File system of the machine itself.
     Own,
     /// ext4 with a journal, loop-mounted.
     Ext4,
@@ -45,22 +45,22 @@ impl PlaceName {
     }
 }
 
-/// Changed files, and their surroundings.
+/// Files that are changed, and the workspace around them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Files all over a workspace.
+    /// Changes files that are distributed over a workspace.
     Spread { changed: usize, files: usize },
-    /// Ten files of one directory, to compare workspaces of different size.
+    /// Changes ten files in one directory, to compare workspaces of different sizes.
     OneDirectory { files: usize },
-    /// One hunk in the middle of a large file.
+    /// Changes one hunk in the middle of a large file.
     LargeFile,
 }
 
-/// Number of files that a work in one directory changes.
+/// Number of files that the work in one directory changes.
 pub(super) const ONE_DIRECTORY_CHANGED: usize = 10;
 
 impl Work {
-    /// The name that `--only` looks at, after the place's.
+    /// Returns the name that `--only` matches, without that of the place.
     pub(super) fn slug(self) -> String {
         match self {
             Self::Spread { changed, files } => format!("{changed}-of-{files}"),
@@ -98,7 +98,7 @@ pub(super) enum Who {
 }
 
 impl Who {
-    /// In the order in which they take turns.
+    /// All contestants, in the order in which they take turns.
     pub(super) const ALL: [Self; 8] = [
         Self::Library,
         Self::Process,
@@ -129,12 +129,12 @@ impl Who {
 pub(super) struct Summary {
     pub(super) rounds: usize,
     pub(super) median: Duration,
-    /// The time that 95 of 100 rounds kept to, by nearest rank.
+    /// Time that 95 of 100 rounds did not exceed, by nearest rank.
     pub(super) p95: Duration,
 }
 
 impl Summary {
-    /// `None` when there are no times.
+    /// Returns a summary, or `None` if there are no times.
     pub(super) fn new(times: &[Duration]) -> Option<Self> {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
@@ -147,7 +147,7 @@ impl Summary {
     }
 }
 
-/// The median times of one contestant, if it was measured.
+/// Returns the median times of a contestant if it was measured.
 pub(super) fn times(
     measurements: &[Measurement],
     place: PlaceName,

@@ -13,12 +13,12 @@ use super::measurement::Work;
 use super::options::ChildExtent;
 use super::place::Grounds;
 
-/// Free space for the file of 1 GB and its images, in bytes.
+/// Free space required for the file of 1 GB and its images, in bytes.
 const FREE_BYTES_FOR_A_LARGE_FILE: u64 = 8 << 30;
-/// Number of copies of the file of 50 MB in the one of 1 GB.
+/// Number of copies of the 50 MB file that make up the 1 GB file.
 const COPIES: usize = 20;
 
-/// Memory of one work.
+/// Peak memory of one work.
 pub(super) struct Peak {
     pub(super) work: &'static str,
     pub(super) result: Result<Footprint, String>,
@@ -52,7 +52,7 @@ pub(super) fn measure(grounds: &Grounds, directory: &Path, home: &Path) -> Vec<P
     ]
 }
 
-/// Writes a file of 1 GB; returns a change to one line in its middle.
+/// Writes a file of 1 GB, and returns a change to one line in its middle.
 fn put_large(workspace: &Path) -> Result<ChangeSet, Failure> {
     const PATH: &str = "large.txt";
     let stock = Stock::of_one_large_file();

@@ -55,29 +55,29 @@ pub(super) enum Subject {
     Hooks,
 }
 
-/// The work of a process that starts `true` in many ways, and reports the time of each.
+/// Process that starts `true` in many ways and reports the time of each.
 #[derive(Args)]
 pub(crate) struct Starter {
     pub(super) rounds: NonZeroUsize,
 }
 
-/// The work of a process that appends to a ledger, and is watched while it does.
+/// Process that appends to a ledger while it is observed.
 #[derive(Args)]
 pub(crate) struct Appender {
     /// Existing directory of the ledger.
     pub(super) directory: PathBuf,
     /// Number of appends.
     pub(super) appends: u64,
-    /// The number of its first run.
+    /// Number of the first run.
     pub(super) first: u64,
 }
 
-/// The work of a process that is measured from outside.
+/// Process that is measured from outside.
 #[derive(Args)]
 pub(crate) struct Child {
     pub(super) extent: ChildExtent,
     pub(super) workspace: PathBuf,
-    /// A file that holds it as JSON.
+    /// Path of the JSON file with the change set.
     pub(super) change_set: PathBuf,
 }
 
@@ -88,13 +88,13 @@ pub(super) enum ChildExtent {
 }
 
 impl Options {
-    /// Number of rounds: the one asked for, otherwise that of a full or a quick run.
+    /// Returns the requested number of rounds, or the default for a full or a quick run.
     pub(super) fn rounds(&self, full: usize, quick: usize) -> usize {
         let usual = if self.quick { quick } else { full };
         self.rounds.map_or(usual, NonZeroUsize::get)
     }
 
-    /// The work of this name is selected.
+    /// Returns true if the options select the work of this name.
     pub(super) fn selects(&self, name: &str) -> bool {
         self.only.as_ref().is_none_or(|pattern| name.contains(pattern))
     }

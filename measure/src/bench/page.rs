@@ -1,4 +1,4 @@
-//! The page that a full run writes.
+//! Page of the main benchmark, which a full run writes.
 
 use super::course::Results;
 use super::format::mebibytes;

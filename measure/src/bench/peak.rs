@@ -9,7 +9,7 @@ use super::Failure;
 
 const POLL_INTERVAL: Duration = Duration::from_micros(500);
 
-/// Polls until the process ends, which has to be a success.
+/// Polls until the process ends, and returns an error unless it succeeded.
 pub(super) fn poll_until_end(child: &mut Child, mut poll: impl FnMut(u32)) -> Result<(), Failure> {
     loop {
         poll(child.id());
@@ -21,7 +21,7 @@ pub(super) fn poll_until_end(child: &mut Child, mut poll: impl FnMut(u32)) -> Re
     }
 }
 
-/// Reads the peak memory of a process, in KiB (`VmHWM`, proc_pid_status(5)); 0 if the process has ended.
+/// Reads the peak memory of a process, in KiB (`VmHWM`, proc_pid_status(5)). Returns 0 if the process has ended.
 pub(super) fn read_peak_kib(process: u32) -> u64 {
     let status = read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Places of a measurement: the machine's own file system, and file systems mounted from files.
+//! Places of a measurement: the machine's own file system, and file systems mounted from image files.
 
 use std::fs::{File, canonicalize, create_dir};
 use std::os::unix::process::CommandExt;
@@ -10,33 +10,33 @@ use rustix::fs::statvfs;
 use super::measurement::PlaceName;
 use super::{Failure, machine};
 
-/// Free space without which a run is not begun, in bytes.
+/// Minimum free space for starting a run, in bytes.
 const FREE_BYTES_MIN: u64 = 10 << 30;
-/// Size of an image; it is sparse, so only written blocks take space.
+/// Size of an image file. The file is sparse, so only written blocks take space.
 const IMAGE_BYTES: u64 = 8 << 30;
 
-/// Everything a run leaves on the disk, below one directory.
+/// Directory with everything that a run stores on the disk.
 pub(super) struct Grounds {
     directory: PathBuf,
     caretaker: Caretaker,
 }
 
-/// A directory on the file system to measure on.
+/// Directory on the file system to measure.
 pub(super) struct Place {
     pub(super) name: PlaceName,
     pub(super) directory: PathBuf,
-    /// File system of the place, for readers.
+    /// Description of the place's file system for readers of the page.
     pub(super) file_system: String,
     mounted: Option<Mounted>,
 }
 
-/// A file system mounted from a file. Whatever way this process ends, the caretaker unmounts it.
+/// File system mounted from an image file. The caretaker unmounts it, however this process ends.
 struct Mounted {
     image: PathBuf,
 }
 
 impl Grounds {
-    /// Makes the directory, on a file system that is a disk if there is one.
+    /// Creates the directory, preferably on a file system that is on a disk.
     pub(super) fn make() -> Result<Self, Failure> {
         let beside_us = std::env::current_exe().ok();
         let beside_us = beside_us.as_deref().and_then(Path::parent).map(Path::to_owned);
@@ -69,14 +69,14 @@ impl Grounds {
         Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
-    /// A directory for the surroundings of processes.
+    /// Returns a directory for the environment of processes.
     pub(super) fn home(&self) -> Result<PathBuf, Failure> {
         let home = self.directory.join("home");
         create_dir(&home)?;
         Ok(home)
     }
 
-    /// Makes a place ready. Only root can mount.
+    /// Prepares a place for measurements. Mounting requires root.
     pub(super) fn open(&self, name: PlaceName) -> Result<Place, Failure> {
         let directory = self.directory.join(name.slug());
         create_dir(&directory)?;
@@ -85,7 +85,7 @@ impl Grounds {
                 let file_system = machine::file_system(&directory)?;
                 return Ok(Place { name, directory, file_system, mounted: None });
             }
-            // At once, or the kernel would continue with it while we measure.
+            // Initialise everything immediately, or the kernel would continue to do so during the measurement.
             PlaceName::Ext4 => {
                 ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"].as_slice()
             }
@@ -100,15 +100,15 @@ impl Grounds {
         Ok(Place { name, directory, file_system, mounted: Some(Mounted { image }) })
     }
 
-    /// Removes everything.
+    /// Removes everything that the run stored.
     pub(super) fn clear(self) -> Result<(), Failure> {
         self.caretaker.dismiss()
     }
 }
 
 impl Place {
-    /// Removes the mount and frees its space. The machine's own file system keeps its files to the
-    /// end, because deleting many files can make creating new ones slow.
+    /// Removes the mount and frees its space. Files on the machine's own file system stay until the end, because
+    /// deleting many files can slow down the creation of new ones.
     pub(super) fn close(self) -> Result<(), Failure> {
         if let Some(Mounted { image }) = self.mounted {
             system(Command::new("umount").arg(&self.directory))?;
@@ -118,7 +118,7 @@ impl Place {
     }
 }
 
-/// Runs a program with the two directories in its path that only root has.
+/// Runs a program with the two `sbin` directories in its path, which usually only root has.
 fn system(command: &mut Command) -> Result<(), Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -135,13 +135,14 @@ fn system(command: &mut Command) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {stderr}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
-/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// Process that waits until this process ends for any reason, and then unmounts and removes what it created. It
+/// survives Ctrl-C and a kill of this process, unlike a destructor.
 struct Caretaker {
     process: Child,
 }
 
-/// Reads until the pipe from us closes. `--one-file-system` is for a mount that would not go away.
+/// Script that reads until the pipe from this process closes. `--one-file-system` protects a mount that could not be
+/// removed.
 const CARE: &str = "\
 trap '' INT TERM HUP
 cat > /dev/null
@@ -161,7 +162,7 @@ impl Caretaker {
             .env("PATH", format!("{path}:/usr/sbin:/sbin"))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            // A signal to our whole group is not for it.
+            // Signals to this process group must not reach the caretaker.
             .process_group(0)
             .spawn()
             .map_err(|error| format!("starting `sh`, which cleans up in the end: {error}"))?;

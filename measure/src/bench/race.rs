@@ -1,4 +1,4 @@
-//! Contestants take turns, so that all meet the same noise.
+//! Contestants take turns, so that all are exposed to the same noise.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 
-/// Contestant that does a work, and returns its time.
+/// Contestant that does a work and returns the time it took.
 pub(super) struct Contestant<'a> {
     pub(super) name: &'static str,
     pub(super) run: Box<dyn FnMut() -> Result<Duration, Failure> + 'a>,
@@ -25,12 +25,12 @@ impl<'a> Contestant<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Finish {
     pub(super) who: String,
-    /// All times in order, shortest first; or the reason why they are missing.
+    /// All times, shortest first, or the reason why they are missing.
     pub(super) times: Result<Vec<Duration>, String>,
 }
 
 impl Finish {
-    /// The time that so many of 100 rounds kept to, by nearest rank.
+    /// Returns the time that this percentage of the rounds did not exceed, by nearest rank.
     pub(super) fn percentile(&self, percent: usize) -> Option<Duration> {
         let times = self.times.as_ref().ok()?;
         let rank = (times.len() * percent).div_ceil(100);
@@ -42,9 +42,9 @@ impl Finish {
     }
 }
 
-/// Lets the contestants take turns. One round more than is counted warms up. Every other round goes
-/// backwards, so that the predecessor of a contestant is not always the same. A contestant that
-/// fails is out.
+/// Lets the contestants take turns. An additional first round, which is not counted, warms up. Every other round runs
+/// in reverse order, so that a contestant does not always have the same predecessor. A contestant that fails is
+/// excluded.
 pub(super) fn race(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Vec<Finish> {
     let mut clocked: Vec<Result<Vec<Duration>, String>> =
         contestants.iter().map(|_| Ok(Vec::new())).collect();
@@ -73,7 +73,7 @@ pub(super) fn race(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Vec<F
     contestants.into_iter().zip(clocked).map(finish).collect()
 }
 
-/// The time that a work takes.
+/// Measures the time that a work takes.
 pub(super) fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
     let begun = Instant::now();
     work()?;

@@ -1,4 +1,4 @@
-//! The clock: contestants take turns at the same change, round after round.
+//! Clock of the rounds, in which contestants take turns at the same change.
 
 use std::fs::{File, write};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use super::measurement::{Summary, Times, Who, Work};
 pub(super) struct Rounds {
     pub(super) least: usize,
     pub(super) most: usize,
-    /// After this no round is begun, except to reach the least.
+    /// Time after which no further round begins, except to reach the minimum number.
     pub(super) time: Duration,
 }
 
-/// A contestant in its workspace.
+/// Contestant in its workspace.
 pub(super) struct Entrant {
     pub(super) who: Who,
     pub(super) workspace: PathBuf,
-    /// The contestant, or the reason why it is out.
+    /// Contestant, or the reason why it was excluded.
     pub(super) contestant: Result<Box<dyn Contestant>, String>,
 }
 
@@ -36,16 +36,16 @@ struct Clocked {
     back_to_back: Option<Duration>,
 }
 
-/// Clock of the entrants, one after the other, so that all meet the same noise. Each span begins
-/// with a synced file system: no entrant pays for what another left to be written back.
+/// Clock for the entrants, which run one after another so that all are exposed to the same noise. Each span begins with
+/// a synced file system, so an entrant does not pay for another's pending writes.
 pub(super) struct Clock<'a> {
     pub(super) surroundings: &'a Surroundings,
-    /// Counts all rounds of a run; each has a change of its own.
+    /// Counter for all rounds of a run, each of which has its own change.
     pub(super) round: &'a mut u64,
 }
 
 impl Clock<'_> {
-    /// Times every entrant; one that fails is out, in this work and in those to come.
+    /// Times every entrant. One that fails is excluded from this work and all later ones.
     pub(super) fn interleave(
         &mut self,
         entrants: &mut [&mut Entrant],
@@ -54,7 +54,7 @@ impl Clock<'_> {
         rounds: Rounds,
     ) -> Result<Vec<Result<Times, String>>, Failure> {
         let mut clocked: Vec<_> = entrants.iter().map(|_| Clocked::default()).collect();
-        // One round more than is counted, to warm up.
+        // The additional first round warms up and is not counted.
         let mut begun = Instant::now();
         for round in 0..=rounds.most {
             if round > rounds.least && begun.elapsed() > rounds.time {
@@ -80,8 +80,8 @@ impl Clock<'_> {
         Ok(entrants.iter().zip(clocked).map(|(entrant, clocked)| entrant.times(clocked)).collect())
     }
 
-    /// The mean time of a run when there is no pause between them, neither for others nor for a
-    /// sync. It has the periodic clearing up, which the median hides.
+    /// Returns the mean time of a run without pauses for other entrants or syncs. It includes periodic cleanup, which
+    /// the median hides.
     fn back_to_back(
         &mut self,
         entrant: &mut Entrant,
@@ -109,8 +109,8 @@ impl Clock<'_> {
     }
 }
 
-/// Number of pairs that a contestant runs back to back: often enough for actum to clear up several
-/// times.
+/// Returns the number of pairs that a contestant runs back to back, which is large enough for several cleanups by
+/// actum.
 fn pairs_back_to_back(who: Who, work: Work) -> Option<u32> {
     let Work::Spread { changed, files: 10_000 } = work else { return None };
     match (who, changed) {
@@ -135,7 +135,8 @@ fn pairs_back_to_back(who: Who, work: Work) -> Option<u32> {
 }
 
 impl Entrant {
-    /// Applies and undoes, each checked; `None` if it is out or failed just now.
+    /// Applies and undoes the change, checking each step. Returns `None` if the entrant was excluded or has just
+    /// failed.
     fn timed(&mut self, change: &Change<'_>) -> Option<(Duration, Duration)> {
         let workspace = self.workspace.clone();
         self.attempt(|contestant| {
@@ -149,7 +150,7 @@ impl Entrant {
         })
     }
 
-    /// Applies and undoes without check and pause.
+    /// Applies and undoes the change without checks or pauses.
     fn timed_without_pause(&mut self, change: &Change<'_>) -> Option<Duration> {
         self.attempt(|contestant| {
             let apply = time(|| contestant.apply(change))?;
@@ -190,7 +191,7 @@ fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure>
     Ok(begun.elapsed())
 }
 
-/// Makes everything durable on the file system that holds `directory`.
+/// Makes everything on the file system that holds `directory` durable.
 pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
     Ok(syncfs(File::open(directory)?)?)
 }
@@ -199,7 +200,7 @@ pub(super) fn sync(directory: &Path) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    /// Writes what the change says, or fails at the call `fails_at`.
+    /// Fake contestant that writes the change, or fails at call number `fails_at`.
     struct Fake {
         workspace: PathBuf,
         stock: Vec<u8>,

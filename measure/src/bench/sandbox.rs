@@ -1,4 +1,4 @@
-//! `cargo xtask bench sandbox`: commands confined beside the same commands plain, interleaved in one
+//! `cargo xtask bench sandbox`: compares confined commands with the same commands run directly, interleaved in a single
 //! run.
 
 mod action;
@@ -18,13 +18,13 @@ use super::{Failure, at_known_home, finish, known_configuration, take_precedence
 use crate::{Outcome, packages};
 use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
 
-/// Results of the measurement.
+/// Results of the sandbox benchmark.
 struct Results {
     machine: Machine,
-    /// The size of the program that is the helper, in KiB.
+    /// Size of the helper program, in KiB.
     helper: u64,
     contests: Vec<Contest>,
 }
@@ -88,7 +88,7 @@ fn measure(
     Ok(results)
 }
 
-/// Checks that a command did what it was to do.
+/// Checks that a command did its work.
 fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
     if outcome.ended == Some(Ended::Code(0)) {
         return Ok(());
@@ -99,12 +99,12 @@ fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
         .into())
 }
 
-/// This program, whose `main` enters the sandbox first of all.
+/// Returns this program as the helper, because its `main` enters the sandbox first.
 fn helper() -> Helper {
     Helper::this_program()
 }
 
-/// The programs of the system, and nothing else.
+/// Returns a policy that allows only the programs of the system.
 fn system() -> SandboxPolicy {
     let system = ["/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"];
     let present = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok();
@@ -112,7 +112,7 @@ fn system() -> SandboxPolicy {
     SandboxPolicy { read: system.clone(), exec: system, ..SandboxPolicy::new("/usr") }
 }
 
-/// This host; and for tier L the same, as if it had no namespaces.
+/// Returns the report of this host. For tier L, it claims that namespaces are unavailable.
 fn host(tier: Tier) -> HostReport {
     let found = HostReport::probe(&helper());
     let missing = || Missing::of_host("create namespaces".to_owned(), "unwanted".to_owned());

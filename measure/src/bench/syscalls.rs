@@ -11,23 +11,23 @@ use super::measurement::{Who, Work};
 use super::options::ChildExtent;
 use super::{Failure, in_child};
 
-/// Calls that wait for the disk.
+/// System calls that wait for the disk.
 pub(super) const SYNCS: [&str; 5] = ["fdatasync", "fsync", "sync", "sync_file_range", "syncfs"];
 const FILES: usize = 10;
 const MORE_FILES: usize = 20;
 
-/// The calls of one process that applies a change.
+/// System calls of one process that applies a change.
 #[derive(Debug, PartialEq)]
 pub(super) struct Calls {
     pub(super) syncs: Vec<(&'static str, u64)>,
     pub(super) total: u64,
-    /// Calls for each further file, the most frequent first.
+    /// Number of calls for each additional file, with the most frequent calls first.
     pub(super) per_file: Vec<(String, f64)>,
 }
 
 pub(super) type Counts = BTreeMap<String, u64>;
 
-/// Counts for the library and the process, or the reason why not.
+/// Returns the counts for the library and for the process, or the reason why they are missing.
 pub(super) fn measure(
     directory: &Path,
     programs: &Programs,
@@ -101,7 +101,7 @@ impl Calls {
     }
 }
 
-/// Reads strace's table: the fourth column counts the calls, the last names them.
+/// Parses strace's summary table, whose fourth column is the number of calls and whose last column is their name.
 pub(super) fn counts(table: &str) -> Counts {
     let line = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Results as tables: Markdown for the page, columns for the terminal.
+//! Formats results as Markdown tables for the page, and as columns for the terminal.
 
 use super::format::{milliseconds, over, ratio};
 use super::measurement::{Measurement, PlaceName, Summary, Times, Who, Work, times};
@@ -6,7 +6,7 @@ use super::verdict::Verdict;
 
 const NOTHING: &str = "–";
 
-/// A table in Markdown. The first column is text, the others are numbers.
+/// Formats a Markdown table. The first column is text and the others are numbers.
 pub(super) fn markdown(head: &[String], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut rule = vec!["---".to_owned()];
@@ -62,7 +62,7 @@ pub(super) fn verdicts_in_terminal(verdicts: &[Verdict]) -> String {
     columns(&verdict_rows(verdicts))
 }
 
-/// Half of a round that a table shows.
+/// Half of a measured round that a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Half {
     Apply,
@@ -78,7 +78,7 @@ impl Half {
     }
 }
 
-/// All contestants side by side in one place: median and 95th percentile.
+/// Shows all contestants in one place side by side, with median and 95th percentile.
 pub(super) fn contestants(
     measurements: &[Measurement],
     place: PlaceName,
@@ -109,7 +109,7 @@ pub(super) fn contestants(
     (!rows.is_empty()).then(|| markdown(&head, &rows))
 }
 
-/// The library in workspaces of different size.
+/// Shows the library in workspaces of different sizes.
 pub(super) fn sizes(measurements: &[Measurement], places: &[PlaceName]) -> Option<String> {
     let head = words(&["files in the workspace", "where", "rounds", "apply", "revert"]);
     let mut rows = Vec::new();
@@ -132,7 +132,7 @@ pub(super) fn sizes(measurements: &[Measurement], places: &[PlaceName]) -> Optio
     (!rows.is_empty()).then(|| markdown(&head, &rows))
 }
 
-/// The mean of runs without a pause, beside the medians of apply and revert.
+/// Shows the mean time of runs without pauses, next to the medians of apply and revert.
 pub(super) fn back_to_back(measurements: &[Measurement], places: &[PlaceName]) -> Option<String> {
     let head = words(&["files changed", "where", "library", "`git` with commits", "ratio"]);
     let mut rows = Vec::new();
@@ -153,7 +153,7 @@ pub(super) fn back_to_back(measurements: &[Measurement], places: &[PlaceName]) -
     (!rows.is_empty()).then(|| markdown(&head, &rows))
 }
 
-/// Contestants that did not take part somewhere, with each reason once.
+/// Lists the contestants that did not take part in some place, and each reason once.
 pub(super) fn absences(measurements: &[Measurement]) -> Vec<String> {
     let mut lines = Vec::new();
     for Measurement { place, work, who, result } in measurements {
@@ -172,7 +172,7 @@ pub(super) fn absences(measurements: &[Measurement]) -> Vec<String> {
     lines
 }
 
-/// The works of a place, each once, in the order in which they were done.
+/// Returns the works measured in a place, without duplicates and in the order of execution.
 fn works(measurements: &[Measurement], place: PlaceName) -> Vec<Work> {
     let mut works = Vec::new();
     for one in measurements.iter().filter(|one| one.place == place) {

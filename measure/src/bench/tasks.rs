@@ -1,5 +1,5 @@
-//! `cargo xtask bench tasks`: task plans beside `git`, interleaved in one run; and parts of them
-//! with a bar of their own.
+//! `cargo xtask bench tasks`: compares task plans with `git`, interleaved in one run, and measures parts of them that have targets
+//! of their own.
 
 mod edit;
 mod memory;
@@ -24,7 +24,7 @@ use crate::{Outcome, packages};
 use memory::Peak;
 use plan::Fixture;
 
-/// Written by a full run.
+/// Page that a full run writes.
 const PAGE: &str = "docs/benchmarks-tasks.md";
 const FILES: usize = 1000;
 const RUN: &str = "`actum run`";
@@ -82,7 +82,7 @@ fn measure(options: &Options, program: PathBuf, grounds: &Grounds) -> Result<Res
     Ok(results)
 }
 
-/// Plans that change so many files, and their baseline.
+/// Result for plans that change this number of files, with their baseline.
 struct Many {
     changed: usize,
     first: Who,

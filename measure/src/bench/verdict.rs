@@ -1,15 +1,15 @@
-//! Promises of speed, and whether they are kept.
+//! Speed targets, and whether they are met.
 
 use super::format::over;
 use super::measurement::{Measurement, PlaceName, Summary, Who, Work, times};
 
-/// A promise: a ratio that must be reached, and one to aim for.
+/// Speed target: a ratio that must be reached, and one to aim for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Verdict {
     pub(super) promise: String,
     pub(super) must: f64,
     pub(super) aim: f64,
-    /// The ratio in each place where both sides were measured.
+    /// Measured ratio in each place where both sides were measured.
     pub(super) measured: Vec<(PlaceName, f64)>,
 }
 
@@ -28,7 +28,7 @@ impl Verdict {
         self.measured.iter().find(|(measured, _)| *measured == place).map(|(_, ratio)| *ratio)
     }
 
-    /// In words, where it was reached of where it was measured.
+    /// Describes in how many of the measured places the target was reached.
     pub(super) fn reached(&self) -> String {
         let within = |bound: f64| -> Vec<&str> {
             let places = self.measured.iter().filter(|(_, ratio)| *ratio <= bound);
@@ -54,7 +54,7 @@ const TEN: Work = Work::Spread { changed: 10, files: 10_000 };
 const HUNDRED: Work = Work::Spread { changed: 100, files: 10_000 };
 const THOUSAND: Work = Work::Spread { changed: 1000, files: 10_000 };
 
-/// The promises in the order of the design's table.
+/// Returns the verdicts in the order of the table in the design.
 pub(super) fn judge(measurements: &[Measurement]) -> Vec<Verdict> {
     let of = |place, work, who| times(measurements, place, work, who);
     let medians =

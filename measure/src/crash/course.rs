@@ -1,4 +1,4 @@
-//! Rounds on one file system: work, lose power, recover, compare.
+//! Rounds on one file system: work, lose power, recover and compare.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::running_worker::{Acknowledged, RunningWorker};
 use super::shaker::Shaker;
 use super::{Failure, tree};
 
-/// Result of the rounds of one writer on one file system.
+/// Results of all rounds of one writer on one file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) file_system: FileSystem,
@@ -22,19 +22,19 @@ pub(super) struct Tally {
     pub(super) cuts: usize,
     pub(super) kills: usize,
     pub(super) steps: usize,
-    /// Cuts that left an older version.
+    /// Number of cuts that left an older version.
     pub(super) behind: usize,
-    /// Cuts that left no version at all.
+    /// Number of cuts that left no valid version at all.
     pub(super) mixed: usize,
     pub(super) violations: usize,
 }
 
-/// A file system goes through this many rounds, so that a history grows and a cut follows a cut.
+/// Number of rounds on one image, so that its history grows and power cuts follow each other.
 const ROUNDS_ON_ONE_IMAGE: u64 = 4;
-/// Images that are kept for a closer look.
+/// Maximum number of images kept for inspection.
 const KEPT_MAX: usize = 3;
 
-/// Runs the rounds of actum, which must come through every one.
+/// Runs the rounds of actum, each of which must succeed.
 pub(super) fn actum(
     grounds: &Grounds,
     file_system: FileSystem,
@@ -60,7 +60,7 @@ pub(super) fn actum(
             place = Some(here);
             continue;
         }
-        // A present violation would repeat in every round that follows on the same image.
+        // An existing violation would be reported again in every following round on the same image.
         tally.report(&violations, round, &choices, &here.mounted)?;
         here.mounted.close()?;
     }
@@ -70,7 +70,7 @@ pub(super) fn actum(
     Ok(tally)
 }
 
-/// Runs the rounds of the control, which must lose something, or losses are not seen.
+/// Runs the rounds of the control. It must lose something, or the method cannot detect losses.
 pub(super) fn control(
     grounds: &Grounds,
     file_system: FileSystem,
@@ -95,7 +95,7 @@ pub(super) fn control(
     Ok(tally)
 }
 
-/// A file system and the known state of the tree on it.
+/// A file system, and the known state of the tree on it.
 struct Place<'g> {
     mounted: Mounted<'g>,
     plan: Plan,
@@ -103,15 +103,15 @@ struct Place<'g> {
     acknowledged: Acknowledged,
 }
 
-/// Choices of the seed for a round; the instants are its only other choice.
+/// Choices for a round that are derived from the seed. Only the exact times of the cuts are not.
 #[derive(Debug)]
 struct Choices {
     shaker: Shaker,
     cut: Cut,
     unmount: Unmount,
-    /// Kills before the power goes.
+    /// Number of times the worker is killed before the power is cut.
     kills: u64,
-    /// Power cuts while the next worker opens the workspace and so recovers it.
+    /// Number of power cuts while the next worker opens the workspace and thereby recovers it.
     cuts_in_recovery: u64,
 }
 
@@ -147,7 +147,7 @@ impl<'g> Place<'g> {
         Job { writer, shaker, seed: self.seed, root: self.mounted.tree() }
     }
 
-    /// Runs one round; returns what is wrong.
+    /// Runs one round and returns the violations.
     fn round(
         &mut self,
         choices: &Choices,
@@ -180,7 +180,7 @@ impl<'g> Place<'g> {
         }
     }
 
-    /// Lets a worker work, cuts the power, and starts again.
+    /// Lets a worker run, cuts the power, and restarts the file system.
     fn lose_power(
         &mut self,
         job: &Job,
@@ -223,12 +223,12 @@ impl<'g> Place<'g> {
     }
 }
 
-/// Time in which a worker starts, opens the workspace and recovers it.
+/// Returns a time in which a worker starts, opens the workspace and recovers it.
 fn short_time(random: &mut Random) -> Duration {
     Duration::from_micros(random.below(40_000))
 }
 
-/// Time in which a worker takes many steps, and sometimes time in which it takes none.
+/// Returns a time in which a worker usually takes many steps, and sometimes none.
 fn some_time(random: &mut Random) -> Duration {
     match random.below(4) {
         0 => short_time(random),

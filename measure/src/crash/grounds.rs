@@ -1,4 +1,4 @@
-//! File systems in files, whose power can be cut.
+//! File systems in image files, whose power can be cut.
 
 use std::fs::{File, canonicalize, create_dir};
 use std::os::unix::process::CommandExt;
@@ -19,48 +19,48 @@ pub(super) enum FileSystem {
     Xfs,
 }
 
-/// Data that reaches the disk at the instant of the cut.
+/// Data that still reaches the disk at the moment of the cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Data that is on the disk already.
+    /// No further data.
     Nothing,
-    /// The log of the file system as well, but no data.
+    /// The file system's log, but no file data.
     Log,
-    /// Everything, after which all writers are stopped.
+    /// All data, after which all writers are stopped.
     Everything,
 }
 
-/// Permission of a file system to write once more when it is unmounted after the cut; ext4 without
-/// a journal writes its metadata then.
+/// Whether a file system may write again when it is unmounted after the power cut. Ext4 without a journal writes its metadata at
+/// that point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unmount {
     Allowed,
-    /// The disk is as it was at the instant of the cut.
+    /// The disk remains as it was at the moment of the cut.
     TooLate,
 }
 
-/// Everything a call leaves behind, below one directory.
+/// Directory that contains everything one invocation creates.
 pub(super) struct Grounds {
     directory: PathBuf,
     caretaker: Caretaker,
 }
 
-/// A file system mounted from a file. Whatever way this process ends, the caretaker unmounts it.
+/// File system mounted from an image file. The caretaker unmounts it however this process ends.
 pub(super) struct Mounted<'g> {
     grounds: &'g Grounds,
     file_system: FileSystem,
     options: &'static str,
 }
 
-/// Free space without which nothing is begun, in bytes.
+/// Free space in bytes that is required to begin.
 const FREE_BYTES_MIN: u64 = 2 << 30;
-/// The size of an image; it is sparse. xfs makes none below 300 MiB.
+/// Size of an image in bytes. The image is sparse, and xfs requires at least 300 MiB.
 const IMAGE_BYTES: u64 = 512 << 20;
-/// Directory in which writing costs least.
+/// Directory in memory, where writing is cheapest.
 const IN_MEMORY: &str = "/dev/shm";
 
 impl FileSystem {
-    /// The ways to mount it that make a difference to what is lost.
+    /// Mount options that affect which data is lost.
     pub(super) fn mount_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["loop", "loop,data=writeback"],
@@ -70,7 +70,7 @@ impl FileSystem {
     }
 
     fn make(self) -> &'static [&'static str] {
-        // At once, or the kernel would continue with it while we write.
+        // Initialise everything immediately, or the kernel would continue to do so while the worker writes.
         const EAGER: &str = "lazy_itable_init=0,lazy_journal_init=0";
         match self {
             Self::Ext4 => &["mkfs.ext4", "-q", "-F", "-E", EAGER],
@@ -83,8 +83,8 @@ impl FileSystem {
 }
 
 impl Cut {
-    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. The ioctl by default
-    /// freezes and shuts down, which xfs_io does not offer.
+    /// Commands for xfs_io(8), which can also issue the ioctl on ext4. They do not include the default mode of the ioctl, which
+    /// freezes and then shuts down, because xfs_io does not offer it.
     fn orders(self) -> &'static [&'static str] {
         match self {
             Self::Nothing => &["-c", "shutdown"],
@@ -115,7 +115,7 @@ impl Grounds {
         Ok(Self { directory, caretaker })
     }
 
-    /// Makes a fresh file system and mounts it.
+    /// Creates a new file system and mounts it.
     pub(super) fn mount_new(
         &self,
         file_system: FileSystem,
@@ -139,19 +139,19 @@ impl Grounds {
         self.directory.join("mount")
     }
 
-    /// The image as it was after the last cut, before anything was repaired.
+    /// Path of the image as it was after the last cut, before any repair.
     fn image_after_cut(&self) -> PathBuf {
         self.directory.join("image-after-cut")
     }
 
-    /// Removes everything.
+    /// Removes everything this invocation created.
     pub(super) fn clear(self) -> Result<(), Failure> {
         self.caretaker.dismiss()
     }
 }
 
 impl Mounted<'_> {
-    /// The directory in which the worker works.
+    /// Path of the directory in which the worker works.
     pub(super) fn tree(&self) -> PathBuf {
         self.grounds.mount_point().join("tree")
     }
@@ -169,7 +169,7 @@ impl Mounted<'_> {
     fn unmount(&self) -> Result<(), Failure> {
         let mut tries = 0;
         loop {
-            // A process that was just killed may still be on its way out.
+            // A process that was just killed may still be exiting.
             match system(Command::new("umount").arg(self.grounds.mount_point()), &[0]) {
                 Err(_) if tries < 40 => sleep(Duration::from_millis(50)),
                 unmounted => return unmounted,
@@ -178,19 +178,19 @@ impl Mounted<'_> {
         }
     }
 
-    /// Makes everything durable by unmounting and mounting again.
+    /// Makes all data durable by unmounting and remounting.
     pub(super) fn settle(&self) -> Result<(), Failure> {
         self.unmount()?;
         self.mount()
     }
 
-    /// Cuts the power: from now on nothing is written.
+    /// Cuts the power, so that nothing is written to the disk from now on.
     pub(super) fn cut(&self, cut: Cut) -> Result<(), Failure> {
         let mut xfs_io = Command::new("xfs_io");
         system(xfs_io.arg("-x").args(cut.orders()).arg(self.grounds.mount_point()), &[0])
     }
 
-    /// Starts the machine again: the file system is checked if it must be, and mounted.
+    /// Simulates a restart: checks the file system if necessary, and mounts it.
     pub(super) fn restart(&self, unmount: Unmount) -> Result<(), Failure> {
         let (image, after_cut) = (self.grounds.image(), self.grounds.image_after_cut());
         match unmount {
@@ -205,7 +205,7 @@ impl Mounted<'_> {
             }
         }
         match self.file_system {
-            // 1: errors were corrected.
+            // Exit code 1: errors were corrected.
             FileSystem::Ext4 | FileSystem::Ext4NoJournal => {
                 system(Command::new("e2fsck").args(["-f", "-y"]).arg(&image), &[0, 1])?;
             }
@@ -214,7 +214,7 @@ impl Mounted<'_> {
         self.mount()
     }
 
-    /// Keeps the image of the last cut for a closer look; returns its path.
+    /// Keeps the image of the last cut for inspection, and returns its path.
     pub(super) fn keep_image(&self, name: &str) -> Result<PathBuf, Failure> {
         let kept = self
             .grounds
@@ -226,7 +226,7 @@ impl Mounted<'_> {
         Ok(kept)
     }
 
-    /// Takes the file system away.
+    /// Unmounts and removes the file system.
     pub(super) fn close(self) -> Result<(), Failure> {
         self.unmount()?;
         let after_cut = self.grounds.image_after_cut();
@@ -241,9 +241,8 @@ fn free_bytes(directory: &Path) -> u64 {
     statvfs(directory).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// Checks that the kernel has a number for each mount (STATX_MNT_ID_UNIQUE, Linux 6.8). Without it
-/// actum takes a file system that was mounted again in one boot for one that was never away, and
-/// what we do for a kill.
+/// Checks that the kernel assigns a unique number to each mount (STATX_MNT_ID_UNIQUE, Linux 6.8). Without it, actum cannot detect a
+/// remount within one boot, and mistakes the power cut for a killed process.
 fn mounts_can_be_told_apart(directory: &Path) -> Result<(), Failure> {
     let unique = StatxFlags::from_bits_retain(0x4000);
     match statx(CWD, directory, AtFlags::empty(), unique) {
@@ -260,8 +259,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     system(Command::new("cp").arg("--sparse=always").arg(from).arg(to), &[0])
 }
 
-/// Runs a program with the two directories in its path that only root has; any other exit code
-/// than those of `success` is an error.
+/// Runs a program with root's two additional directories in its search path. Any exit code outside `success` is an error.
 fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -278,15 +276,15 @@ fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
     Err(format!("`{program}` failed ({}): {stderr}", output.status).into())
 }
 
-/// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what
-/// we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+/// Process that waits for this process to end for any reason, and then unmounts and removes everything it created. It also cleans
+/// up after Ctrl-C or a kill, when no destructor runs.
 struct Caretaker {
     process: Child,
 }
 
-/// Reads until the pipe from us closes, and then tries for two seconds: the worker, whose reader
-/// is gone as well, may take a moment to end. `--one-file-system` is for a mount that would not go
-/// away.
+/// Shell script of the caretaker: reads until the pipe from this process closes, then retries the cleanup for two seconds. The
+/// worker loses its reader at the same time, but may take a moment to exit. `--one-file-system` protects a file system that could
+/// not be unmounted.
 const CARE: &str = "\
 trap '' INT TERM HUP
 cat > /dev/null
@@ -308,7 +306,7 @@ impl Caretaker {
             .env("PATH", format!("{path}:/usr/sbin:/sbin"))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            // A signal to our whole group is not for it.
+            // The caretaker must not receive signals sent to this process group.
             .process_group(0)
             .spawn()
             .map_err(|error| format!("starting `sh`, which cleans up in the end: {error}"))?;

@@ -1,4 +1,4 @@
-//! Checks after a power cut.
+//! Checks of the tree after a power cut.
 
 use std::path::Path;
 
@@ -10,28 +10,28 @@ use super::running_worker::Acknowledged;
 use super::tree::Tree;
 use super::worker::{last_run, last_step};
 
-/// The tree that the cut left, before anything was recovered.
+/// State of the tree after the cut, before recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// One of the two versions at which it must be in the end.
+    /// One of the two versions that recovery may end with.
     AsAcknowledged,
-    /// An older version: acknowledged work is in the journal alone.
+    /// An older version, because acknowledged work is only in the journal.
     Behind,
-    /// No version at all.
+    /// No complete version.
     Mixed,
 }
 
-/// Number of the newest runs of the log that are read.
+/// Number of the newest runs that are read from the log.
 const RUNS_READ: usize = 20;
 
-/// Checks the tree as it is.
+/// Checks the tree without recovering it.
 pub(super) fn look(
     root: &Path,
     plan: &mut Plan,
     acknowledged: Acknowledged,
 ) -> Result<Found, Failure> {
     let Ok(tree) = Tree::read(root) else { return Ok(Found::Mixed) };
-    // An undone step looks like the one before it: of equal versions the newest counts.
+    // After an undo, the tree equals the version before the undone step. Among equal versions, use the newest.
     let step = plan.newest_that(acknowledged.0 + 1, |version| tree.is(version))?;
     Ok(match step {
         Some(step) if acknowledged.allows(step) => Found::AsAcknowledged,
@@ -40,8 +40,8 @@ pub(super) fn look(
     })
 }
 
-/// Opens the workspace, which recovers it, and compares it with the plan. Returns its present step,
-/// or what is wrong.
+/// Opens the workspace, which triggers recovery, and compares it with the plan. Returns the current step, or a description of the
+/// violation.
 pub(super) fn judge(
     root: &Path,
     plan: &mut Plan,
@@ -100,7 +100,7 @@ fn log_is_whole(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Undoes the last step, and then the undo.
+/// Undoes the last step, and then undoes the undo.
 fn undo_works(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
     let mut workspace = Workspace::open(root)?;
     let last = last_run(root)?.ok_or("the log knows no committed run")?;

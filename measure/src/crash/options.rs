@@ -8,26 +8,25 @@ use clap::{Args, ValueEnum};
 use super::grounds::FileSystem;
 use super::shaker::Shaker;
 
-/// Cut the power on ext4 with and without a journal and xfs, as root
+/// Cut the power on ext4 with and without a journal and on xfs, as root
 ///
-/// File systems are mounted from files, shut down while actum writes, mounted again and compared.
-/// The shutdown is the ioctl FS_IOC_SHUTDOWN, which drops what is not on the disk yet. The same is
-/// done to a writer that syncs nothing, whose losses show that losses are seen. After a violation
-/// the image stays for a closer look.
+/// File systems are mounted from files, shut down while actum writes, mounted again and compared. The shutdown uses the ioctl
+/// FS_IOC_SHUTDOWN, which drops everything that is not yet on the disk. A control program that syncs nothing goes through the same
+/// procedure. Its losses show that losses are detected. After a violation, the image is kept for inspection.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Number of times that each file system loses power
     #[arg(long, value_name = "N", default_value = "10")]
     pub(super) rounds: NonZeroU64,
-    /// This file system alone
+    /// Test only this file system
     #[arg(long, value_name = "FILE-SYSTEM")]
     pub(super) only: Option<FileSystem>,
-    /// The choices of an earlier call; the instants still differ
+    /// Repeat the choices of an earlier call; the exact times still differ
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
 }
 
-/// The work of the process that loses its power.
+/// Work of the process that loses its power.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Job {
     pub(super) writer: Writer,
@@ -36,23 +35,23 @@ pub(crate) struct Job {
     pub(super) root: PathBuf,
 }
 
-/// Program that writes.
+/// Program that writes the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Writer {
     Actum,
-    /// The control: temporary file and rename, nothing synced.
+    /// The control: uses a temporary file and rename, and syncs nothing.
     Plain,
 }
 
 impl Job {
-    /// The arguments with which this program does the job; the root follows them.
+    /// Returns the arguments with which this program does the job. The root directory follows them.
     pub(super) fn arguments(&self) -> [String; 4] {
         let (writer, shaker) = (name(&self.writer), name(&self.shaker));
         ["crash-worker".to_owned(), writer, shaker, self.seed.to_string()]
     }
 }
 
-/// The name of a value on the command line.
+/// Returns the name of a value on the command line.
 pub(super) fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
 }

@@ -1,5 +1,4 @@
-//! The steps that a worker takes, derived from a seed: every process that knows the seed knows
-//! each version of the tree.
+//! Steps of a worker, derived from a seed. Every process that knows the seed can compute each version of the tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,41 +9,39 @@ use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 use super::Failure;
 use super::random::Random;
 
-/// The regular files and symbolic links of one version of the tree by their paths; the directories are those that
-/// lead to them.
+/// Regular files and symbolic links of one version of the tree, by path. Its directories are the parents of these paths.
 pub(super) type Version = BTreeMap<String, Leaf>;
 
-/// A file, or a link with its target as content.
+/// A regular file, or a symbolic link whose content is its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) content: Rc<[u8]>,
-    /// The permission bits, or [`LINK`].
+    /// Permission bits, or [`LINK`].
     pub(super) mode: u32,
 }
 
 /// Mode of a symbolic link.
 pub(super) const LINK: u32 = 0o120_000;
 
-/// Step from one version to the next.
+/// Work that leads from one version to the next.
 #[derive(Debug)]
 pub(super) enum Work {
     Apply(Vec<Operation>),
-    /// Undoes the step before.
+    /// Undoes the previous step.
     Undo,
 }
 
-/// All versions, computed as far as they are asked for.
+/// All versions of the tree, computed on demand.
 pub(super) struct Plan {
     seed: u64,
     versions: Vec<Version>,
 }
 
-/// File that names the version of a tree, so that no two versions are the same unless one was
-/// undone.
+/// File that contains the version number of a tree, so that two versions are equal only if one of them was undone.
 const STAMP: &str = "version.txt";
 const FILES_MIN: usize = 20;
 const FILES_MAX: usize = 40;
-/// Larger than the journal takes in, so its images are kept beside it.
+/// File size in bytes above which the journal keeps the old content next to itself instead of storing it.
 const LARGE_BYTES: usize = 1 << 20;
 const MODES: [u32; 4] = [0o644, 0o600, 0o755, 0o444];
 
@@ -63,7 +60,7 @@ impl Plan {
         Self { seed, versions: vec![draft.files] }
     }
 
-    /// The tree after step number `step`; 0 is the tree before the first.
+    /// Returns the tree after step number `step`; step 0 is the tree before the first one.
     pub(super) fn version(&mut self, step: usize) -> Result<&Version, Failure> {
         while self.versions.len() <= step {
             let (_, version) = self.step(self.versions.len())?;
@@ -78,7 +75,7 @@ impl Plan {
         Ok(self.step(step)?.0)
     }
 
-    /// The last version up to `newest` that is `tree`.
+    /// Returns the last version up to `newest` that equals `tree`.
     pub(super) fn newest_that(
         &mut self,
         newest: usize,
@@ -106,12 +103,12 @@ impl Plan {
     }
 }
 
-/// The directories that lead to the files of a version.
+/// Returns the parent directories of all files in a version.
 pub(super) fn directories(version: &Version) -> BTreeSet<&str> {
     version.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at])).collect()
 }
 
-/// A version being made, and the operations that make it of the one before.
+/// Version under construction, and the operations that create it from the previous one.
 struct Draft {
     step: usize,
     files: Version,
@@ -172,7 +169,7 @@ impl Draft {
         }
     }
 
-    /// Makes a symbolic link. Some targets do not fit into an inode.
+    /// Creates a symbolic link, whose target may be too long to fit into an inode.
     fn link(&mut self, random: &mut Random) -> Result<(), Failure> {
         let Some(path) = self.free_path(random).filter(|_| self.files.len() < FILES_MAX) else {
             return Ok(());
@@ -220,7 +217,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Replaces one line; an empty file is not changed.
+    /// Replaces one line of a file, unless the file is empty.
     fn patch(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
         let Leaf { content, mode } = self.files[path].clone();
         let mut lines: Vec<&[u8]> = content.split_inclusive(|&byte| byte == b'\n').collect();
@@ -274,8 +271,8 @@ impl Draft {
         self.files.insert(path, Leaf { content: content.into(), mode });
     }
 
-    /// A path at which nothing is and to which no file is in the way. Some paths are now a file and
-    /// now a directory.
+    /// Returns a path where nothing exists and none of whose parents is a file. Some paths are a file in one version and a
+    /// directory in another.
     fn free_path(&self, random: &mut Random) -> Option<String> {
         let above = match random.below(8) {
             0 | 1 => String::new(),
@@ -302,7 +299,7 @@ fn target(random: &mut Random, step: usize) -> Vec<u8> {
     format!("{up}step{step}/{:016x}", random.next()).into_bytes()
 }
 
-/// Some lines, up to several blocks of a file system.
+/// Returns lines of text that may fill several file system blocks.
 fn text(random: &mut Random, step: usize, path: &str) -> Vec<u8> {
     let mut lines = random.below(160);
     if random.once_in(3) {

@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed: splitmix64, so that a round can be asked for again.
+//! Random numbers derived from a seed (splitmix64), so that a round can be repeated.
 
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
@@ -8,7 +8,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Another sequence for part number `part` of the work.
+    /// Creates a different sequence for each part of the work.
     pub(super) fn part(seed: u64, part: u64) -> Self {
         let mut random = Self(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93));
         random.next();
@@ -22,17 +22,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0. The bias does not matter here.
+    /// Returns a number below `bound`, which must not be 0. The slight bias does not matter here.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// True once in `times`.
+    /// Returns true with probability 1 in `times`.
     pub(super) fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// One of `choices`, which are not none.
+    /// Returns one of `choices`, which must not be empty.
     pub(super) fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[usize::try_from(self.below(choices.len() as u64)).unwrap_or(0)]
     }

@@ -1,4 +1,4 @@
-//! A worker from the view of its starter: its messages, and their times.
+//! Running worker as seen by the process that started it: its messages and their times.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) struct RunningWorker {
     heard: Receiver<(Instant, Word)>,
 }
 
-/// Last acknowledged step: the tree must be at this step or the next.
+/// Last acknowledged step. The tree must be at this step or at the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Acknowledged(pub(super) usize);
 
@@ -36,7 +36,7 @@ impl RunningWorker {
             .current_dir(Path::new("/"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // After the cut it complains about every call. Earlier errors come on standard output.
+            // After the cut, the worker prints an error about every call. Earlier errors are reported on standard output.
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("starting the worker: {error}"))?;
@@ -45,7 +45,7 @@ impl RunningWorker {
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Some(word) = Word::parse(&line) {
-                    // The receiver is gone only when all has failed.
+                    // The receiver is gone only after a failure of the entire run.
                     drop(sender.send((Instant::now(), word)));
                 }
             }
@@ -53,8 +53,7 @@ impl RunningWorker {
         Ok(Self { process, reader, heard })
     }
 
-    /// Kills the worker and reads its last messages. Its complaints before `blameless` are its own
-    /// doing.
+    /// Kills the worker and reads its last messages. Errors it reported before `blameless` are its own failures.
     pub(super) fn end(
         mut self,
         acknowledged: &mut Acknowledged,
@@ -80,7 +79,7 @@ impl RunningWorker {
                 }
             }
         }
-        // Death by our kill has no exit code; a panic has one and sends no message.
+        // A worker that was killed has no exit code. A worker that panicked has one, but sent no message.
         if ended.code().is_some() && !has_complained {
             violations.push(format!("the worker ended by itself ({ended})"));
         }

@@ -1,5 +1,5 @@
-//! A thread that makes the file system write at instants that the writer did not choose, so that
-//! the disk holds some changes of a step and not others.
+//! Thread that makes the file system write at moments the writer did not choose, so that the disk contains some changes of a step
+//! and not others.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,11 +13,11 @@ use super::random::Random;
 pub(super) enum Shaker {
     /// Only the writer and the kernel write.
     Still,
-    /// The whole file system: syncfs(2), what sync(2) does to each.
+    /// Sync the whole file system with syncfs(2), as sync(2) does for every file system.
     Everything,
-    /// A file that has nothing to do with the tree, which takes a journal along.
+    /// Sync an unrelated file, which also commits the journal.
     Elsewhere,
-    /// A file or directory of the tree, so that without a journal it alone is written.
+    /// Sync a file or directory of the tree. Without a journal, only that one is written.
     OneOfTheTree,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn start(shaker: Shaker, root: &Path, seed: u64) {
         let mut random = Random::new(seed);
         loop {
             std::thread::sleep(Duration::from_micros(random.below(5000)));
-            // Whatever is gone in this moment, and any error after the cut: the next one, then.
+            // Ignore errors, because the entry may just have been removed or the power may be cut. The next attempt follows.
             drop(shake(shaker, &root, &mut random));
         }
     });
@@ -51,7 +51,7 @@ fn shake(shaker: Shaker, root: &Path, random: &mut Random) -> Result<(), Failure
     Ok(())
 }
 
-/// Picks an entry below `root`, or `root` itself.
+/// Picks a random entry below `root`, or `root` itself.
 fn anything(root: &Path, random: &mut Random) -> Result<PathBuf, Failure> {
     let mut at = root.to_owned();
     loop {

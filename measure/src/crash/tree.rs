@@ -1,4 +1,4 @@
-//! A tree as it is on the disk, compared with a version of the plan.
+//! Tree on the disk, and its comparison with a version of the plan.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use actum_workspace::STATE_DIRECTORY;
 use super::Failure;
 use super::plan::{LINK, Leaf, Version, directories};
 
-/// Number of differences that a report shows.
+/// Maximum number of differences in a report.
 const SHOWN_MAX: usize = 6;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -23,11 +23,11 @@ pub(super) enum Node {
     Other,
 }
 
-/// Everything below a directory except actum's own state.
+/// Everything below a directory, except actum's own state.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tree {
     nodes: BTreeMap<String, Node>,
-    /// The permission bits that a new directory gets.
+    /// Permission bits of a newly created directory.
     directory_mode: u32,
 }
 
@@ -40,7 +40,7 @@ impl Tree {
     }
 
     pub(super) fn is(&self, version: &Version) -> bool {
-        // Most versions differ in the first file that is compared.
+        // Most versions already differ in the first file compared.
         let files = self.nodes.iter().filter_map(|(path, node)| match node {
             Node::File { content, mode } => Some((path, content.as_slice(), *mode)),
             Node::Directory { .. } | Node::Other => None,
@@ -49,7 +49,7 @@ impl Tree {
             && self.differences(version).is_empty()
     }
 
-    /// Differences from `version`, in words.
+    /// Describes the differences from `version`.
     pub(super) fn differences(&self, version: &Version) -> Vec<String> {
         let mut wanted: BTreeMap<&str, Node> = version
             .iter()
@@ -82,7 +82,7 @@ impl Tree {
         differences
     }
 
-    /// The first differences, for a report.
+    /// Describes the first differences, for a report.
     pub(super) fn differences_in_short(&self, version: &Version) -> String {
         let differences = self.differences(version);
         let more = differences.len().saturating_sub(SHOWN_MAX);
@@ -105,7 +105,7 @@ pub(super) fn write(root: &Path, version: &Version) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a file or a symbolic link at a free path.
+/// Creates a file or a symbolic link at an unused path.
 pub(super) fn write_leaf(path: &Path, leaf: &Leaf) -> io::Result<()> {
     if leaf.mode == LINK {
         return symlink(OsStr::from_bytes(&leaf.content), path);

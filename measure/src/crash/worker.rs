@@ -1,5 +1,5 @@
-//! Process that loses its power: takes one step of the plan after the other and prints finished
-//! steps on standard output.
+//! Worker process that loses its power: carries out the steps of the plan in order and prints each finished step on standard
+//! output.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::random::Random;
 use super::tree::{Tree, write_leaf};
 use super::{Failure, shaker};
 
-/// Message of a worker: that it is at a step, has done one, or cannot continue.
+/// Message of a worker: it is starting a step, has finished one, or cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
     At(usize),
@@ -22,7 +22,7 @@ pub(super) enum Word {
     Failed(String),
 }
 
-/// Runs kept by the collections that happen between steps.
+/// Number of runs kept by the garbage collection between steps.
 const RUNS_KEPT: usize = 20;
 
 pub(crate) fn run(job: &Job) -> Result<(), Failure> {
@@ -77,8 +77,7 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
     }
 }
 
-/// Writes as the control does, and as many programs do: each file whole or not at all, and no file
-/// synced.
+/// Writes like the control, and like many programs: each file is replaced atomically, but no file is synced.
 fn write_plain(job: &Job) -> Result<(), Failure> {
     let mut plan = Plan::new(job.seed);
     send(&Word::At(0))?;
@@ -102,7 +101,7 @@ fn write_write_plain(root: &Path, before: &Version, after: &Version) -> Result<(
     for directory in new.difference(&old) {
         std::fs::create_dir(root.join(directory))?;
     }
-    // Beside the tree, so that a cut before the rename leaves nothing in it.
+    // Written outside the tree, so that a cut before the rename leaves no file in the tree.
     let temporary = root.with_extension("new");
     for (path, leaf) in after.iter().filter(|&(path, leaf)| before.get(path) != Some(leaf)) {
         match std::fs::remove_file(&temporary) {
@@ -115,12 +114,12 @@ fn write_write_plain(root: &Path, before: &Version, after: &Version) -> Result<(
     Ok(())
 }
 
-/// The label of a step's run.
+/// Returns the label of the run of a step.
 fn label(step: usize) -> String {
     format!("step {step}")
 }
 
-/// The last step that the log knows as committed; 0 without one.
+/// Returns the last step that is committed according to the log, or 0 if there is none.
 pub(super) fn last_step(root: &Path) -> Result<usize, Failure> {
     let view = View::open(root)?;
     for run in view.runs()?.iter().rev().filter(|run| run.outcome == Outcome::Committed) {
@@ -132,7 +131,7 @@ pub(super) fn last_step(root: &Path) -> Result<usize, Failure> {
     Ok(0)
 }
 
-/// The last run that the log knows as committed.
+/// Returns the last run that is committed according to the log.
 pub(super) fn last_run(root: &Path) -> Result<Option<RunId>, Failure> {
     let runs = View::open(root)?.runs()?;
     let last = runs.iter().rev().find(|run| run.outcome == Outcome::Committed);

@@ -1,4 +1,4 @@
-//! Derivation of the lexicon from the extract and the overlay.
+//! Derives the lexicon from the extract and the overlay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::Derived;
 use super::extract::Extract;
 use super::overlay::{Change, List, OfLanguage, Overlay};
 
-/// Row of a locale that has no words of its own.
+/// Row of locales that have no words of their own.
 const ROOT: (&str, &str) = ("yes:y", "no:n");
 
 /// Reason why the overlay does not fit the extract.
@@ -60,7 +60,7 @@ pub(super) fn derive(extract: &Extract, overlay: &Overlay) -> Result<Derived, De
     Ok(Derived { version, aliases, region_scripts, banned, languages })
 }
 
-/// Words of one language, or `None` if neither CLDR nor the overlay has usable ones.
+/// Returns the words of a language, or `None` if neither CLDR nor the overlay has usable ones.
 fn words(
     extract: &Extract,
     text: &str,
@@ -93,7 +93,7 @@ fn words(
     Ok(Some(words))
 }
 
-/// Row of a language: one with at least basic coverage and words of its own, or the one that the overlay names.
+/// Returns the row of a language: the one selected by the overlay, or one with own words and at least basic coverage.
 fn row<'a>(
     extract: &'a Extract,
     tag: &LanguageTag,
@@ -106,7 +106,7 @@ fn row<'a>(
     }
     let is_base = match tag.script() {
         None => tag.as_str() == tag.language(),
-        // `sr-Cyrl` is `sr`.
+        // For example, `sr-Cyrl` is the same as `sr`.
         Some(script) => {
             tag.as_str() == format!("{}-{script}", tag.language())
                 && extract.scripts.get(tag.language()).is_none_or(|usual| usual != script)
@@ -116,8 +116,8 @@ fn row<'a>(
     Ok(of(tag.as_str()).filter(|row| is_base && is_covered && *row != ROOT))
 }
 
-/// Forms of a row, normalised: `long:short` or alternatives. Single letters mean yes in one language and no in another,
-/// and abbreviations are no words, so both are dropped.
+/// Returns the normalised forms of a row, which is written as `long:short` or as alternatives. Single letters are dropped because
+/// one can mean yes in one language and no in another; abbreviations are dropped because they are not words.
 fn forms(tag: &LanguageTag, row: &str, separator: &str) -> Result<Vec<String>, DeriveError> {
     let mut forms: Vec<String> = Vec::new();
     for part in row.split(separator).flat_map(|part| part.split(['/', ':'])) {
@@ -132,14 +132,13 @@ fn forms(tag: &LanguageTag, row: &str, separator: &str) -> Result<Vec<String>, D
     Ok(forms)
 }
 
-/// One letter, or the start of another form of the row.
+/// Whether a form is a single letter or the beginning of another form of the row.
 fn is_abbreviation(form: &str, all: &[String]) -> bool {
     let is_start = |other: &String| other != form && other.starts_with(form);
     form.chars().count() == 1 || all.iter().any(is_start)
 }
 
-/// Returns true if the form begins with a sign that represents a word or a syllable: Han, Yi or
-/// Hangul.
+/// Whether the form begins with a character that represents a word or a syllable: Han, Yi or Hangul.
 fn is_word_sign(form: &str) -> bool {
     form.starts_with(|character| {
         matches!(

@@ -1,4 +1,4 @@
-//! Extract of CLDR: answers of all locales, with the language, script and quality of each.
+//! Extract of CLDR: the answers of all locales, with the language, script and quality of each.
 
 use std::collections::BTreeMap;
 
@@ -6,20 +6,20 @@ use serde::Deserialize;
 
 use super::json;
 
-/// Part of CLDR that the lexicon is derived from, unchanged.
+/// Unmodified part of CLDR from which the lexicon is derived.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Extract {
     pub(super) format: String,
-    /// Release.
+    /// CLDR release.
     pub(super) cldr: String,
-    /// Language subtags that others replace: `iw` by `he`.
+    /// Replacements for language subtags, such as `he` for `iw`.
     pub(super) aliases: BTreeMap<String, String>,
     /// Usual script of each language.
     pub(super) scripts: BTreeMap<String, String>,
-    /// Regions of a language in which another script is usual: `zh-TW` and `Hant`.
+    /// Regions in which a language usually has a different script, such as `zh-TW` and `Hant`.
     pub(super) region_scripts: BTreeMap<String, String>,
-    /// Coverage of each language, and of each language in a script, if CLDR reaches one.
+    /// CLDR coverage level of each language, and of each language in a script, where there is one.
     pub(super) levels: BTreeMap<String, Level>,
     /// `yesstr` and `nostr` of each locale, inherited values included.
     pub(super) posix: BTreeMap<String, (String, String)>,

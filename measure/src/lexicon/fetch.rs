@@ -1,4 +1,4 @@
-//! Download of CLDR: two pinned npm packages, of which the extract keeps a little.
+//! Downloads CLDR as two pinned npm packages, of which only small parts go into the extract.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,28 +13,28 @@ use xtask::packages;
 use super::extract::Extract;
 use super::{CLDR, EXTRACT, LICENCE};
 
-/// Package of the npm registry, and the SHA-256 of its archive.
+/// Package in the npm registry, and the SHA-256 of its archive.
 struct Pinned {
     name: &'static str,
     sha256: &'static str,
 }
 
-/// Answers of all locales.
+/// Package with the answers of all locales.
 const MISC: Pinned = Pinned {
     name: "cldr-misc-full",
     sha256: "c6ba8384d7ea8701cf86935db0461379231ddd970cc41c249f4a33b9857ded3c",
 };
-/// Coverage, usual scripts and aliases of languages.
+/// Package with the coverage, usual scripts and aliases of languages.
 const CORE: Pinned = Pinned {
     name: "cldr-core",
     sha256: "5310e0c7a06c1feb83dc8e54c8584bbe0b9c2ea8320172a18d541986b124585d",
 };
 
-/// Reasons of CLDR for which a language subtag is replaced. A subtag that it calls overlong or
-/// bibliographic is no tag of BCP 47.
+/// CLDR's reasons for replacing a language subtag that are used here. Subtags marked as overlong or bibliographic are not valid in
+/// BCP 47.
 const ALIAS_REASONS: &[&str] = &["deprecated", "legacy", "macrolanguage"];
 
-/// Downloads both packages, and writes extract and licence.
+/// Downloads both packages, and writes the extract and the licence.
 pub(super) fn run(root: &Path) -> Result<(), Box<dyn Error>> {
     packages::require("lexicon")?;
     let directory = tempfile::tempdir()?;
@@ -93,7 +93,7 @@ fn extract(misc: &Path, core: &Path) -> Result<Extract, Box<dyn Error>> {
     for (tag, _) in likely.iter().filter(|(tag, _)| tag.split('-').count() == 2) {
         let (language, region) = tag.split_once('-').unwrap_or_default();
         if let Some((usual, script)) = scripts.get(language).zip(script(tag))
-            // Scripts have four letters.
+            // Script subtags have four letters, and region subtags have fewer.
             && region.len() < 4
             && *usual != script
         {
@@ -114,7 +114,7 @@ fn extract(misc: &Path, core: &Path) -> Result<Extract, Box<dyn Error>> {
     })
 }
 
-/// `yesstr` and `nostr` of each locale.
+/// Returns `yesstr` and `nostr` of each locale.
 fn answers(misc: &Path) -> Result<BTreeMap<String, (String, String)>, Box<dyn Error>> {
     let mut posix = BTreeMap::new();
     for entry in fs::read_dir(misc.join("main"))? {
@@ -130,7 +130,7 @@ fn answers(misc: &Path) -> Result<BTreeMap<String, (String, String)>, Box<dyn Er
     Ok(posix)
 }
 
-/// Coverage of the locales that name no region.
+/// Returns the coverage of the locales without a region.
 fn levels(
     core: &Path,
     posix: &BTreeMap<String, (String, String)>,
@@ -146,7 +146,7 @@ fn levels(
     Ok(of_languages)
 }
 
-/// Language subtags that others replace.
+/// Returns the replacements for language subtags.
 fn aliases(core: &Path) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     let value = read(&core.join("supplemental/aliases.json"))?;
     let list = value.pointer("/supplemental/metadata/alias/languageAlias");
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Value, Box<dyn Error>> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// Members of an object whose values are texts.
+/// Returns the members of an object whose values are strings.
 fn texts(value: &Value, pointer: &str) -> Result<BTreeMap<String, String>, Box<dyn Error>> {
     let object = value.pointer(pointer).and_then(Value::as_object);
     let object = object.ok_or_else(|| format!("CLDR has no object at `{pointer}`"))?;

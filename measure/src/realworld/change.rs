@@ -1,8 +1,8 @@
-//! Changes of each path between two trees.
+//! Changes between two trees, path by path.
 
 use super::tree::{Leaf, Tree};
 
-/// Number of bytes in which git looks for a NUL, which makes a file a binary one.
+/// Number of leading bytes that git searches for a NUL to classify a file as binary.
 const LOOKED_AT_MAX: usize = 8000;
 
 /// Change of one path.
@@ -19,9 +19,9 @@ pub(super) enum Kind {
     Modified { old: Leaf, new: Leaf },
 }
 
-/// A change that is text on both sides and leaves the mode as it is.
+/// Change with text on both sides and an unchanged mode.
 pub(super) struct TextChange<'a> {
-    /// The path, if it is text too.
+    /// Path of the change, which must be text as well.
     pub(super) path: &'a str,
     pub(super) kind: TextKind<'a>,
 }
@@ -32,7 +32,7 @@ pub(super) enum TextKind<'a> {
 }
 
 impl Change {
-    /// The change, if a format can carry it that knows only text and no modes.
+    /// Returns the change if it can be expressed in a format with only text and no modes.
     pub(super) fn text(&self) -> Option<TextChange<'_>> {
         let path = std::str::from_utf8(&self.path).ok()?;
         let kind = match &self.kind {
@@ -45,7 +45,7 @@ impl Change {
         Some(TextChange { path, kind })
     }
 
-    /// Returns true if bytes of a binary file come or go, as git understands it.
+    /// Whether the change adds or removes bytes of a binary file, in git's definition.
     pub(super) fn is_binary(&self) -> bool {
         match &self.kind {
             Kind::Added { new: leaf } | Kind::Deleted { old: leaf } => is_binary(&leaf.content),
@@ -55,7 +55,7 @@ impl Change {
         }
     }
 
-    /// Does it in `tree`.
+    /// Makes this change in `tree`.
     pub(super) fn make_in(&self, tree: &mut Tree) {
         match &self.kind {
             Kind::Added { new } | Kind::Modified { new, .. } => tree.put(&self.path, new.clone()),
@@ -64,7 +64,7 @@ impl Change {
     }
 }
 
-/// The changes that lead from `old` to `new`, by path.
+/// Returns the changes that lead from `old` to `new`, sorted by path.
 pub(super) fn changes(old: &Tree, new: &Tree) -> Vec<Change> {
     let mut changes = Vec::new();
     for (path, old) in &old.files {

@@ -1,4 +1,4 @@
-//! Runs a program that may not take longer than it is given.
+//! Runs a program with a time limit.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Number of lines of a program's complaint that an error shows.
+/// Maximum number of lines of a program's error output shown in an error.
 const SHOWN_LINES_MAX: usize = 4;
 
-/// Reason why a program gave nothing.
+/// Reason why a program returned no output.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChildError {
     #[error("starting `{program}`: {source}")]
@@ -25,14 +25,14 @@ pub(crate) enum ChildError {
     Failed { program: String, status: ExitStatus, output: String },
 }
 
-/// Bytes of one of its outputs.
+/// Bytes read from one of the program's output streams.
 enum Output {
     Data(Vec<u8>),
     Talk(Vec<u8>),
 }
 
-/// Returns the output of the program. It and all that it started are killed when the time is over.
-/// The caller sets its input.
+/// Returns the output of a program. When the time limit expires, the program and all its child processes are killed. The caller
+/// sets the program's input.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, ChildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let begun = Instant::now();
@@ -47,14 +47,14 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, Chi
     read(child.stderr.take(), sender, Output::Talk);
     let (mut data, mut talk) = (Vec::new(), Vec::new());
     loop {
-        // Both have been read to their ends once no sender is left.
+        // Once no sender is left, both outputs have been read to the end.
         match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(Output::Data(bytes)) => data = bytes,
             Ok(Output::Talk(bytes)) => talk = bytes,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
                 let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                // It may have ended by itself in this moment, which is as good.
+                // The program may have just ended by itself, which is fine.
                 let _ended = group.map(|group| kill_process_group(group, Signal::KILL));
                 let waited = child.wait();
                 waited.map_err(|source| ChildError::Wait { program: program.clone(), source })?;
@@ -78,8 +78,7 @@ fn read(
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A pipe that breaks ends early, and the program's status says why; the receiver may be
-        // gone.
+        // If the pipe breaks, reading ends early and the exit status of the program shows the cause. The receiver may be gone.
         let _read = pipe.read_to_end(&mut bytes);
         let _sent = sender.send(output(bytes));
     });

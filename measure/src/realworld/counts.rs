@@ -1,16 +1,16 @@
-//! Counts of the files in a change.
+//! Counts of the files in a change, by kind.
 
 use super::change::{Change, Kind, text};
 use super::format::Material;
 use super::tree::Leaf;
 
-/// Size from which on a file is large, in bytes.
+/// Minimum size in bytes of a file that counts as large.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
 /// Number of files of each kind in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Counts {
-    /// A file that moves is only among those that are renamed.
+    /// Moved files count only as renamed.
     pub(super) added: usize,
     pub(super) deleted: usize,
     pub(super) renamed: usize,
@@ -84,7 +84,7 @@ impl Counts {
         sum
     }
 
-    /// Each kind by name.
+    /// Returns the count of each kind with its name.
     pub(super) fn kinds(&self) -> [(&'static str, usize); 12] {
         [
             ("added", self.added),

@@ -1,4 +1,4 @@
-//! Gets a version of a package into the cache, by the program its users get it with.
+//! Downloads a version of a package into the cache, with the tool that users of the package use.
 
 use std::fs::{create_dir, create_dir_all, remove_dir_all, rename};
 use std::io;
@@ -15,23 +15,23 @@ use super::options::Network;
 use super::tree::{TakenOut, Tree};
 use crate::cargo;
 
-/// Time limit of one attempt.
+/// Time limit of one download attempt.
 const TIME_MAX: Duration = Duration::from_secs(180);
 /// Number of attempts at a download.
 const ATTEMPTS: usize = 3;
-/// Pause before the next one.
+/// Pause before the next attempt.
 const PAUSE: Duration = Duration::from_secs(2);
-/// File that cargo leaves in a crate that it has unpacked.
+/// File that cargo creates in an unpacked crate.
 const CARGO_MARK: &[u8] = b".cargo-ok";
 
-/// Downloaded packages, and room for those that are being downloaded.
+/// Downloaded packages, and a scratch directory for downloads in progress.
 pub(super) struct Cache {
     directory: PathBuf,
     scratch: PathBuf,
     network: Network,
 }
 
-/// The part of `cargo metadata` that is looked at.
+/// Fields of `cargo metadata` that are read.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -57,12 +57,12 @@ enum DownloadError {
 }
 
 impl Cache {
-    /// `scratch` must be on the same file system.
+    /// Creates a cache. `scratch` must be on the same file system as the cache directory.
     pub(super) fn new(directory: PathBuf, scratch: PathBuf, network: Network) -> Self {
         Self { directory, scratch, network }
     }
 
-    /// Returns the files of a package, and those that were left out.
+    /// Returns the files of a package, and the entries that were left out.
     pub(super) fn get(
         &self,
         kind: Kind,
@@ -110,8 +110,7 @@ impl Cache {
     }
 }
 
-/// Lets cargo resolve a project that needs this version and nothing else, and copies the crate that
-/// cargo has unpacked.
+/// Lets cargo resolve a project whose only dependency is this version, and copies the crate that cargo has unpacked.
 fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     std::fs::write(work.join("Cargo.toml"), manifest(name, version))?;
     std::fs::write(work.join("lib.rs"), "")?;
@@ -120,7 +119,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
         TIME_MAX,
     )?;
     let metadata: Metadata = serde_json::from_slice(&metadata)?;
-    // Another version of it may be among its dependencies.
+    // The dependencies may include another version of the same package.
     let found = metadata.packages.iter().filter(|package| package.name == name);
     let mut directories = found.filter_map(|package| package.manifest_path.parent());
     let source = directories
@@ -132,7 +131,7 @@ fn unpacked_crate(work: &Path, name: &str, version: &str) -> Result<PathBuf, Fai
     Ok(tree)
 }
 
-/// Returns true if cargo's directory holds this version, with any build metadata behind it.
+/// Whether cargo's directory contains this version, possibly followed by build metadata.
 fn is_version(directory: &Path, name: &str, version: &str) -> bool {
     let found = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let wanted = format!("{name}-{version}");
@@ -147,7 +146,7 @@ fn manifest(name: &str, version: &str) -> String {
     )
 }
 
-/// Lets npm fetch the archive and unpacks it; a packed archive runs no scripts, and none could run.
+/// Downloads the archive with `npm pack`, which runs no scripts, and unpacks it.
 fn unpacked_npm(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failure> {
     let npm = ["pack", "--ignore-scripts", "--silent", "--pack-destination", "."];
     let package = format!("{name}@{version}");
@@ -167,7 +166,7 @@ fn unpacked_npm(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failu
     Ok(tree)
 }
 
-/// The empty directory at `path`.
+/// Creates an empty directory at `path`, replacing any existing one.
 pub(crate) fn fresh(path: &Path) -> io::Result<()> {
     match remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -176,7 +175,7 @@ pub(crate) fn fresh(path: &Path) -> io::Result<()> {
     create_dir_all(path)
 }
 
-/// Returns one name for a package, whose own may have a slash in it.
+/// Returns a file name for a package, whose own name may contain a slash.
 fn file_name(name: &str, version: &str) -> String {
     format!("{}-{version}", name.replace('/', "+"))
 }

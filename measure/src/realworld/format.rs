@@ -1,4 +1,4 @@
-//! Formats in which a change is written.
+//! Formats in which a change can be written.
 
 mod base64;
 mod change_set;
@@ -14,7 +14,7 @@ use super::change::Change;
 use super::git::Found;
 use super::tree::Tree;
 
-/// A way to write a change down.
+/// Format in which a change can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Git,
@@ -25,18 +25,18 @@ pub(super) enum Format {
     Codex,
 }
 
-/// Material that is written in a format.
+/// Input from which a change is written in a format.
 pub(super) struct Material {
     pub(super) old: Tree,
     pub(super) new: Tree,
     pub(super) changes: Vec<Change>,
     pub(super) found: Found,
-    /// Diff of git, with renames and without.
+    /// Git's diff with renames, and the one without.
     pub(super) diff: Vec<u8>,
     pub(super) diff_no_renames: Vec<u8>,
 }
 
-/// A text, and the paths whose change it carries.
+/// Written change, and the paths whose changes it contains.
 pub(super) struct Written {
     pub(super) text: Vec<u8>,
     pub(super) paths: BTreeSet<Vec<u8>>,
@@ -63,7 +63,7 @@ impl Format {
         }
     }
 
-    /// Writes down as much of the change as the format can carry.
+    /// Writes as much of the change as the format can express.
     pub(super) fn write(self, material: &Material) -> Result<Written, Failure> {
         let all = |text: &[u8]| Written {
             text: text.to_vec(),
@@ -81,7 +81,7 @@ impl Format {
 }
 
 impl Written {
-    /// Returns the old tree with the carried changes, and nothing else.
+    /// Returns the old tree with only the written changes applied.
     pub(super) fn result(&self, material: &Material) -> Tree {
         let mut tree = material.old.clone();
         let carried = material.changes.iter().filter(|change| self.paths.contains(&change.path));
@@ -96,7 +96,7 @@ pub(super) mod testing {
     use super::super::git::Moved;
     use super::*;
 
-    /// Returns the change between two trees, without the diffs of git.
+    /// Returns the change between two trees, without git's diffs.
     pub(in super::super) fn material(
         old: &[(&str, &[u8], u32)],
         new: &[(&str, &[u8], u32)],

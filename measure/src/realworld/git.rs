@@ -1,4 +1,4 @@
-//! Runs git for the change between two trees, and for its result of applying it.
+//! Uses git to compute the change between two trees, and to apply it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,14 +10,14 @@ use super::Failure;
 use super::child::{ChildError, run};
 use super::tree::Tree;
 
-/// Time limit of one call.
+/// Time limit of one git command.
 pub(crate) const TIME_MAX: Duration = Duration::from_secs(300);
 
-/// Files are bytes: nothing in a package may say otherwise. These attributes win over all others.
+/// All files are treated as bytes. These attributes override all others, including those in a package.
 const ATTRIBUTES: &str = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge \
                           !whitespace !export-subst !export-ignore\n";
 
-/// No configuration but this.
+/// Complete configuration under which git runs.
 const CONFIGURATION: [&str; 6] = [
     "core.attributesFile=/dev/null",
     "core.autocrlf=false",
@@ -27,7 +27,7 @@ const CONFIGURATION: [&str; 6] = [
     "core.safecrlf=false",
 ];
 
-/// Variables that would lead git elsewhere, as when a hook of git runs us.
+/// Environment variables that would redirect git, for example if a git hook runs this program.
 const VARIABLES: [&str; 6] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -37,27 +37,27 @@ const VARIABLES: [&str; 6] = [
     "GIT_CONFIG_COUNT",
 ];
 
-/// Both trees as commits.
+/// Repository with both trees as commits.
 pub(super) struct Repository {
     directory: PathBuf,
 }
 
-/// Search of git for files that moved.
+/// Whether git searches for moved files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renames {
     Found,
     NotLookedFor,
 }
 
-/// Files that git found elsewhere in the old tree.
+/// Files that git found at another path in the old tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Found {
     pub(super) moved: Vec<Moved>,
-    /// Number of copies.
+    /// Number of copied files.
     pub(super) copied: usize,
 }
 
-/// A file that moved, and may have changed on the way.
+/// File that moved, and whose content may have changed as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) from: Vec<u8>,
@@ -74,7 +74,7 @@ impl Renames {
 }
 
 impl Repository {
-    /// Makes a repository in the empty `directory`, with both trees in it byte for byte.
+    /// Creates a repository in the empty `directory`, with both trees stored byte for byte.
     pub(super) fn make(directory: &Path, old: &Tree, new: &Tree) -> Result<Self, Failure> {
         initialise(directory)?;
         let stream = directory.join("stream");
@@ -87,14 +87,14 @@ impl Repository {
         Ok(Self { directory: directory.to_owned() })
     }
 
-    /// The change as a patch.
+    /// Returns the change as a patch.
     pub(super) fn diff(&self, renames: Renames) -> Result<Vec<u8>, ChildError> {
         let flags = ["diff", "--binary", "--full-index", "--no-textconv", "--no-ext-diff"];
         let arguments = [flags.as_slice(), renames.arguments(), &["old", "new", "--"]].concat();
         run(&mut git(&self.directory, &arguments), TIME_MAX)
     }
 
-    /// Returns the files that were elsewhere, from the patch with renames.
+    /// Returns the moved and copied files, according to git's rename detection.
     pub(super) fn found(&self) -> Result<Found, ChildError> {
         let flags = ["diff", "--raw", "-z"];
         let renames = Renames::Found.arguments();
@@ -103,8 +103,8 @@ impl Repository {
     }
 }
 
-/// Lets `git apply` apply the patch in `tree`, and returns its time. The files there are not
-/// tracked, and git knows none of their contents beforehand.
+/// Applies the patch in `tree` with `git apply`, and returns the time it took. The files there are untracked, so git has no prior
+/// knowledge of their contents.
 pub(super) fn apply(tree: &Path, patch: &Path) -> Result<Duration, Failure> {
     initialise(tree)?;
     let begun = Instant::now();
@@ -113,7 +113,7 @@ pub(super) fn apply(tree: &Path, patch: &Path) -> Result<Duration, Failure> {
     Ok(begun.elapsed())
 }
 
-/// Makes a repository in `directory` in which files are bytes.
+/// Creates a repository in `directory` that stores files byte for byte.
 pub(crate) fn initialise(directory: &Path) -> Result<(), Failure> {
     run(&mut git(directory, &["init", "--quiet", "--template="]), TIME_MAX)?;
     let information = directory.join(".git").join("info");
@@ -122,7 +122,7 @@ pub(crate) fn initialise(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// git in `directory`, under no configuration of the user or the system.
+/// Returns a git command in `directory` that ignores user and system configuration.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     for setting in CONFIGURATION {
@@ -142,7 +142,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A commit as git-fast-import(1) reads it, which takes contents as they are.
+/// Writes a commit in the format of git-fast-import(1), which stores contents unchanged.
 fn write_commit(to: &mut impl Write, branch: &str, tree: &Tree) -> std::io::Result<()> {
     write!(to, "commit refs/heads/{branch}\ncommitter actum <actum> 0 +0000\ndata 0\ndeleteall\n")?;
     for (path, leaf) in &tree.files {
@@ -156,7 +156,7 @@ fn write_commit(to: &mut impl Write, branch: &str, tree: &Tree) -> std::io::Resu
     Ok(())
 }
 
-/// A path in the quotes of C.
+/// Returns a path with C-style quoting.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for &byte in path {
@@ -170,7 +170,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// Reads `git diff --raw -z`: `:modes ids status` and one path, or two after `R` and `C`.
+/// Parses the output of `git diff --raw -z`: `:modes ids status` and one path, or two after `R` and `C`.
 fn found(raw: &[u8]) -> Found {
     let mut fields = raw.split(|&byte| byte == 0);
     let mut found = Found::default();

@@ -1,4 +1,4 @@
-//! Judgement of the gates about published changes, under the built-in policy alone.
+//! Decisions of the gates about published changes, under only the built-in policy.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
@@ -13,14 +13,14 @@ use super::Failure;
 use super::change::{Change, Kind};
 use super::table::Row;
 
-/// Judgement of one pair.
+/// Decision about one pair of versions.
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// Grounds of the gates that do not let it pass.
+    /// Grounds of the gates that hold the change back.
     pub(super) grounds: Vec<String>,
-    /// Number of new contents that were scanned for credentials.
+    /// Number of new contents scanned for credentials.
     scanned: usize,
-    /// The rule and the place of each finding in them.
+    /// Rule and location of each finding in the scanned contents.
     found: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Judged {
         let scanned = changes.iter().filter(|it| !matches!(it.kind, Kind::Deleted { .. })).count();
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case);
         let decision = decide(&bundle, &policy, &NoAccess);
-        // The gate of approval only repeats the verdict.
+        // The approval gate only repeats the verdict.
         let is_held = |gate: &&GateDecision| {
             gate.verdict != Verdict::Allow && gate.gate != GateName::Approval
         };
@@ -46,7 +46,7 @@ impl Judged {
     }
 }
 
-/// Formats the number of pairs that the gates let pass, and the grounds of the others.
+/// Formats the number of pairs that the gates allow, and the grounds for the others.
 pub(super) fn summary(rows: &[Row<'_>]) -> String {
     let judged =
         || rows.iter().filter_map(|row| Some((row.pair, &row.result.as_ref().ok()?.judged)));
@@ -73,11 +73,11 @@ pub(super) fn summary(rows: &[Row<'_>]) -> String {
     text
 }
 
-/// One file of a change, with its whole content.
+/// File of a change, with its complete content.
 pub(crate) struct Touched<'a> {
     pub(crate) path: PathName,
     pub(crate) effect: EffectKind,
-    /// Former path of a renamed file.
+    /// Previous path of a renamed file.
     pub(crate) from: Option<PathName>,
     pub(crate) before: Option<&'a [u8]>,
     pub(crate) after: Option<&'a [u8]>,
@@ -89,7 +89,7 @@ impl Touched<'_> {
         PathEffect { path, effect, from, before: None, after: None, added: 0, removed: 0 }
     }
 
-    /// The new content, if there is any; a file that only moves has none.
+    /// Returns the new content, or `None` if the file was deleted or only moved.
     fn rewritten(&self) -> Option<&[u8]> {
         self.after.filter(|after| self.before != Some(after))
     }
@@ -107,7 +107,7 @@ impl Touched<'_> {
     }
 }
 
-/// The case that the gates decide: the effects, and the findings of both content scans.
+/// Returns the case for the gates: the effects, and the findings of both content scans.
 pub(crate) fn case(touched: &[Touched<'_>]) -> Case {
     let (mut found, mut triggers) = (Vec::new(), Vec::new());
     for file in touched {

@@ -1,4 +1,4 @@
-//! Hunks at wrong places: a diff whose file has moved down by some lines must be refused.
+//! Hunks at wrong places: a diff must be rejected if its file has moved down by some lines.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use super::download::fresh;
 use super::tree::{Modes, Tree};
 use super::trial::waiting;
 
-/// Lines that are inserted before the first line of every file.
+/// Lines inserted at the beginning of every file.
 const INSERTED: &[u8] = b"moved down by\nlines that stand\nin no package\n";
 
-/// Number of diffs of one file that were refused, and of those that fit at the wrong place by
-/// chance: the lines that they remove are there byte for byte.
+/// Numbers of single-file diffs that were rejected, and of those that happen to fit at the wrong place because the removed lines
+/// also occur there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Refusals {
     pub(super) refused: usize,
     pub(super) by_chance: usize,
 }
 
-/// Offers actum each diff of a modified text file, one by one.
+/// Passes each diff of a modified text file to actum separately.
 pub(super) fn run(old: &Tree, diff: &[u8], place: &Path) -> Result<Refusals, Failure> {
     fresh(place)?;
     let root = place.join("root");
@@ -62,8 +62,7 @@ pub(super) fn run(old: &Tree, diff: &[u8], place: &Path) -> Result<Refusals, Fai
     Ok(refusals)
 }
 
-/// The diffs of single files. No line of a hunk starts with `d`, and none of a binary patch has a
-/// space in it.
+/// Splits a diff into the sections of single files. No hunk line starts with `d`, and no line of a binary patch contains a space.
 fn sections(diff: &[u8]) -> Vec<&[u8]> {
     const START: &[u8] = b"diff --git ";
     let mut sections = Vec::new();
@@ -79,7 +78,7 @@ fn sections(diff: &[u8]) -> Vec<&[u8]> {
     sections
 }
 
-/// Returns true if a section has hunks of a file that exists before and after.
+/// Whether a section has hunks for a file that exists both before and after the change.
 fn changes_lines(section: &[u8]) -> bool {
     let lines = section.split(|&byte| byte == b'\n');
     let header: Vec<&[u8]> = lines.take_while(|line| !line.starts_with(b"@@ ")).collect();
@@ -89,7 +88,7 @@ fn changes_lines(section: &[u8]) -> bool {
     length < section.len() && !header.iter().any(is_new_or_gone)
 }
 
-/// Returns true if all lines that the operation removes are at the very numbers it gives.
+/// Whether all lines the operation removes are at exactly the line numbers it gives.
 fn fits(operation: &Operation, tree: &Tree) -> bool {
     let Operation::Patch { path, hunks, .. } = operation else { return true };
     let Some(leaf) = tree.files.get(path.as_bytes()) else { return false };

@@ -5,23 +5,21 @@ use clap::{Args, ValueEnum};
 
 use super::catalogue::{PAIRS, Pair};
 
-/// Try published packages in every format against git, TPC-H through SQL steps, and real builds as
-/// pipelines
+/// Try published packages in every format against git, TPC-H through SQL steps, and real builds as pipelines
 ///
-/// `packages` takes two published versions of well-known packages and writes the change from one to
-/// the other in every format that can carry it. It applies that with actum, undoes it and applies
-/// it again. Every tree is compared byte for byte with what was published, and so is what `git
-/// apply` makes of the same diff. A diff whose file has moved down by three lines must be refused.
-/// Nothing of a package is ever run. Downloads are kept in `target/realworld`.
+/// `packages` takes two published versions of well-known packages and writes the change between them in every format that can
+/// express it. Actum applies that change, undoes it and applies it again. Every tree is compared byte for byte with the published
+/// one, and so is the result of `git apply` with the same diff. If a file has moved down by three lines, its diff must be rejected.
+/// No code of a package is ever run. Downloads are kept in `target/realworld`.
 ///
-/// `sql` runs the 22 queries of TPC-H and 30 updates as task plans of the real program, and undoes
-/// them to the byte; DuckDB's own Python driver judges the results. `pipelines` does the same with
-/// a `make` and a `dbt build`. Both install what they need into `target/tools`.
+/// `sql` runs the 22 queries of TPC-H and 30 updates as task plans of the real program, and undoes them byte for byte. DuckDB's own
+/// Python driver checks the results. `pipelines` does the same with a `make` and a `dbt build`. Both install the tools they need
+/// into `target/tools`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// This part alone
+    /// Run only this part
     part: Option<Part>,
-    /// The pairs of this package alone
+    /// Try only the pairs of this package
     #[arg(long, value_name = "NAME", conflicts_with = "part", value_parser = packages(), hide_possible_values = true)]
     pub(super) only: Option<String>,
     /// Use only earlier downloads
@@ -29,21 +27,21 @@ pub(crate) struct Options {
     offline: bool,
 }
 
-/// Part that can be run by itself.
+/// Part of the trials that can be run separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Part {
-    /// Published packages.
+    /// Changes between versions of published packages.
     Packages,
     /// TPC-H.
     Sql,
-    /// `make` and `dbt build`.
+    /// Pipelines with `make` and `dbt build`.
     Pipelines,
 }
 
 impl Part {
     pub(super) const ALL: [Self; 3] = [Self::Packages, Self::Sql, Self::Pipelines];
 
-    /// Name under which the programs that it calls are listed.
+    /// Name under which the required programs of this part are listed.
     pub(super) fn needs(self) -> &'static str {
         match self {
             Self::Packages => "realworld",
@@ -53,7 +51,7 @@ impl Part {
     }
 }
 
-/// Permission to download what is missing.
+/// Whether missing files may be downloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Network {
     Use,
@@ -69,12 +67,12 @@ impl Options {
         self.only.as_ref().is_none_or(|only| only == pair.name)
     }
 
-    /// Returns true if no package is left out.
+    /// Whether the run includes every package.
     pub(super) fn is_whole(&self) -> bool {
         self.only.is_none()
     }
 
-    /// Returns true if this part is run.
+    /// Whether this part is run.
     pub(super) fn runs(&self, part: Part) -> bool {
         match self.part {
             Some(chosen) => chosen == part,

@@ -1,5 +1,5 @@
-//! A real `make` and a real `dbt build` as declared pipelines of the real `actum`: on the staged
-//! view, captured, and undone to the byte.
+//! Runs a real `make` and a real `dbt build` as declared pipelines of the real `actum`. Each runs on a staged view, its changes are
+//! captured, and they are undone byte for byte.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,10 +14,10 @@ use super::workspace::Workspace;
 
 /// Error code of a pipeline with a failed step.
 const FAILED: u64 = 1130;
-/// Time of a command of a test itself.
+/// Time limit of a command run by the test itself.
 const TIME_MAX: Duration = Duration::from_secs(60);
 
-/// Sources of a C program.
+/// Sources of a C program with a makefile.
 const MAKE: [(&str, &str); 5] = [
     ("Makefile", include_str!("pipelines/make/Makefile")),
     ("expected.txt", "Hello, Ada!\n"),
@@ -35,25 +35,25 @@ const DBT: [(&str, &str); 7] = [
     ("shop/models/best.sql", include_str!("pipelines/dbt/models/best.sql")),
     ("shop/models/schema.yml", include_str!("pipelines/dbt/models/schema.yml")),
 ];
-/// Prints the rows of the query `argv[2]` on the database `argv[1]`, a line each.
+/// Python program that prints the rows of the query `argv[2]` on the database `argv[1]`, one per line.
 const ROWS: &str = "\
 import duckdb, sys
 for row in duckdb.connect(sys.argv[1], read_only=True).execute(sys.argv[2]).fetchall():
     print(*row)
 ";
 
-/// A project that a pipeline builds, and how its product is looked at from outside.
+/// Project built by a pipeline, and how its product is inspected independently.
 struct Project<'p> {
     name: &'static str,
     files: &'static [(&'static str, &'static str)],
     policy: String,
-    /// Command that shows the built files, and its output.
+    /// Command that prints the built files, and its expected output.
     look: &'p dyn Fn(&Path) -> Command,
     built: &'static str,
-    /// Edits (path, old text, new text) before the second build, and the output after it.
+    /// Edits (path, old text, new text) before the second build, and the expected output after it.
     edits: &'static [(&'static str, &'static str, &'static str)],
     rebuilt: &'static str,
-    /// An edit with which the build fails.
+    /// Edit that makes the build fail.
     breaks: (&'static str, &'static str, &'static str),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Results, a line for each project.
+    /// Formats the results, one line per project.
     pub(super) fn summary(&self) -> String {
         self.lines.concat()
     }
@@ -169,14 +169,14 @@ fn edit((path, old, new): &(&str, &str, &str)) -> Value {
     })
 }
 
-/// A policy with one pipeline. JSON strings and lists are also such of TOML.
+/// Returns a policy with one pipeline. JSON strings and lists are also valid TOML.
 fn declared(pipeline: Value) -> String {
     let fields = pipeline.as_object().into_iter().flatten();
     let lines: String = fields.map(|(key, value)| format!("{key} = {value}\n")).collect();
     format!("version = 1\n\n[[pipeline]]\n{lines}")
 }
 
-/// The policy of docs/pipelines.md for dbt in an environment of its own, whose Python may be installed elsewhere.
+/// Returns the dbt policy of `docs/pipelines.md` for an environment whose Python may be installed in another directory.
 fn dbt_policy(tools: &Tools) -> Result<String, Failure> {
     let mut base = Command::new(tools.python());
     base.args(["-c", "import sys; print(sys.base_prefix)"]).stdin(Stdio::null());

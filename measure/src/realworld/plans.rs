@@ -1,5 +1,5 @@
-//! Random task plans on real trees: carried out, undone once by actum and once by the rollback
-//! script, and every byte and mode compared (EX-13, EX-16).
+//! Random task plans on real trees. Each is undone once by actum and once by its rollback script, and every byte and mode is
+//! compared (EX-13, EX-16).
 
 use std::path::Path;
 use std::process::Command;
@@ -16,12 +16,12 @@ use super::Failure;
 use super::download::fresh;
 use super::tree::{Modes, Tree};
 
-/// Plans for each package.
+/// Number of plans for each package.
 const PLANS: u64 = 3;
-/// Actions in each.
+/// Number of actions in each plan.
 const ACTIONS: u64 = 12;
 
-/// Number of trials, and the problems.
+/// Number of trials, and the problems found.
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     plans: usize,
@@ -30,7 +30,7 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    /// Carries plans out on a tree.
+    /// Runs plans on a tree.
     pub(super) fn add(&mut self, package: &str, tree: &Tree, place: &Path) {
         for number in 0..PLANS {
             self.plans += 1;
@@ -54,7 +54,7 @@ impl Tried {
         &self.problems
     }
 
-    /// Summary of the trials, on a line.
+    /// Summarises the trials on one line.
     pub(super) fn summary(&self) -> String {
         let Self { plans, done, problems } = self;
         format!(
@@ -72,7 +72,7 @@ impl ProgressObserver for Nobody {
     fn report(&mut self, _: &TaskStatus) {}
 }
 
-/// Numbers that are the same for the same seed (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -85,7 +85,7 @@ impl Chance {
     }
 }
 
-/// Returns true if the plan was carried out; one that rolled back has left everything as before.
+/// Runs a plan and undoes it. Returns whether the plan succeeded; a plan that was rolled back must leave the tree unchanged.
 fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Result<bool, Failure> {
     fresh(place)?;
     let (root, home, copy) = (place.join("root"), place.join("home"), place.join("copy"));
@@ -136,8 +136,7 @@ fn there_and_back(package: &str, number: u64, tree: &Tree, place: &Path) -> Resu
     Ok(true)
 }
 
-/// Makes a plan on existing files. Protected paths, and paths that JSON cannot write, are left
-/// alone.
+/// Creates a plan for existing files. Protected paths and paths that JSON cannot represent are skipped.
 fn plan(tree: &Tree, chance: &mut Chance) -> Value {
     let is_plain =
         |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));

@@ -1,4 +1,4 @@
-//! Edits of real JSON and YAML files that change nothing: every byte has to stay (EX-10).
+//! Edits of real JSON and YAML files that set values to themselves, so no byte may change (EX-10).
 
 use actum_edit::edit::json_patch::JsonText;
 use actum_edit::edit::{Edit, JsonPath, JsonValueEdit, YamlUpdate};
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::tree::Tree;
 
-/// Number of values of one file that are edited.
+/// Maximum number of values edited in one file.
 const VALUES_MAX: usize = 4;
-/// Larger files are left out: they take seconds to be read strictly.
+/// Maximum file size in bytes. Larger files are skipped because strict parsing takes seconds.
 const FILE_BYTES_MAX: usize = 2 << 20;
-/// Length of a path, in bytes, below which nothing is looked at.
+/// Maximum length of a path in bytes. Values below longer paths are not examined.
 const PATH_MAX: usize = 512;
 
 /// Number of trials, and the problems.
@@ -56,7 +56,7 @@ impl Tried {
         self.problems.extend(problems);
     }
 
-    /// Summary of the trials, on a line.
+    /// Summarises the trials on one line.
     pub(super) fn summary(&self) -> String {
         let Self { json_files, yaml_files, edits, problems } = self;
         format!(
@@ -67,8 +67,8 @@ impl Tried {
     }
 }
 
-/// Returns the number of values that were set to themselves; `None` if the file is no JSON whose
-/// values can be written in one way only.
+/// Returns the number of values that were replaced by themselves, or `None` if the file is not JSON whose values have only one
+/// spelling.
 fn json(content: &[u8]) -> Option<Result<usize, String>> {
     let value: Value = serde_json::from_slice(content).ok()?;
     let text = std::str::from_utf8(content).ok()?;
@@ -85,8 +85,7 @@ fn json(content: &[u8]) -> Option<Result<usize, String>> {
     Some(plain.iter().try_fold(0, one))
 }
 
-/// Returns the paths of the first values, and their spelling: words, whole numbers, and texts
-/// without escapes.
+/// Collects the paths and spellings of the first values: words, integers, and strings without escapes.
 fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<(String, String)>) {
     if found.len() >= VALUES_MAX || path.len() > PATH_MAX {
         return;
@@ -116,8 +115,7 @@ fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<
     }
 }
 
-/// Returns the number of values that were set to themselves; `None` if no value is written as in
-/// JSON.
+/// Returns the number of values that were replaced by themselves, or `None` if no value is spelled as in JSON.
 fn yaml(content: &[u8]) -> Option<Result<usize, String>> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |text: &str| {

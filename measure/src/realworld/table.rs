@@ -1,4 +1,4 @@
-//! Output of `cargo xtask realworld`: a line for each pair, and a total.
+//! Output of `cargo xtask realworld`: one line for each pair, and a total.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::trial::{Trial, Verdict};
 /// Result of one pair.
 pub(super) struct Row<'a> {
     pub(super) pair: &'a Pair,
-    /// Findings, or the reason why there is no material.
+    /// Findings about the pair, or the reason why its files are missing.
     pub(super) result: Result<Findings, String>,
 }
 
@@ -22,8 +22,8 @@ pub(super) struct Findings {
     pub(super) paths: usize,
     pub(super) judged: Judged,
     pub(super) taken_out: TakenOut,
-    /// Time of `git apply`; or the difference of its result from what was published, so that it
-    /// proves nothing.
+    /// Time of `git apply`, or the difference between its result and the published files. A time next to a wrong result would prove
+    /// nothing.
     pub(super) git_apply: Result<Duration, String>,
     pub(super) trials: Vec<Trial>,
     pub(super) moved_down: Result<Refusals, String>,
@@ -53,7 +53,7 @@ impl Row<'_> {
     }
 }
 
-/// Formats the lines, each column as wide as its content.
+/// Formats the lines, with each column as wide as its content.
 pub(super) fn table(rows: &[Row<'_>]) -> String {
     let mut lines = vec![headings()];
     lines.extend(rows.iter().map(cells));
@@ -73,7 +73,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> String {
     table
 }
 
-/// Meaning of the columns, and the content of the material.
+/// Explains the columns, and describes the content of the material.
 pub(super) fn legend(rows: &[Row<'_>]) -> String {
     let findings = || rows.iter().filter_map(|row| row.result.as_ref().ok());
     let links: usize = findings().map(|findings| findings.taken_out.links).sum();

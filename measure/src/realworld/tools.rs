@@ -1,4 +1,4 @@
-//! Programs for the parts that run the real `actum`: it, the DuckDB library, and a Python environment of their own.
+//! Programs for the parts that run the real `actum`: actum itself, the DuckDB library, and a Python environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use super::options::Network;
 
 /// Packages of the Python environment.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
-/// Time for pip to fetch and unpack them.
+/// Time limit for pip to download and unpack the packages.
 const INSTALLATION_MAX: Duration = Duration::from_secs(600);
-/// Time for cargo to build the program.
+/// Time limit for cargo to build the program.
 const BUILD_MAX: Duration = Duration::from_secs(3600);
 
 /// Programs that are installed below `target`.
 pub(super) struct Tools {
     /// The program `actum`.
     pub(super) actum: PathBuf,
-    /// The DuckDB library that it loads.
+    /// DuckDB library that actum loads.
     pub(super) library: PathBuf,
     /// Root of the Python environment.
     pub(super) environment: PathBuf,
 }
 
 impl Tools {
-    /// Builds and installs missing tools.
+    /// Builds and installs any missing tools.
     pub(super) fn install(root: &Path, network: Network) -> Result<Self, Failure> {
         let tools = root.join("target").join("tools");
         let environment = tools.join("python");
@@ -53,7 +53,7 @@ impl Tools {
         Ok(Self { actum: build(root)?, library: installed.path, environment })
     }
 
-    /// The Python of the environment.
+    /// Returns the path of the environment's Python.
     pub(super) fn python(&self) -> PathBuf {
         self.environment.join("bin/python")
     }
@@ -86,11 +86,11 @@ fn install_environment(python: &Path, environment: &Path) -> Result<(), Failure>
         "--requirement",
     ]);
     child::run(pip.arg(&list).stdin(Stdio::null()), INSTALLATION_MAX)?;
-    // It gets its name only when it is complete.
+    // Renamed only when it is complete, so that it marks a complete installation.
     Ok(fs::rename(&list, environment.join("requirements.txt"))?)
 }
 
-/// Builds the program in the profile of this one, and returns its path.
+/// Builds the program in the same profile as this one, and returns its path.
 fn build(root: &Path) -> Result<PathBuf, Failure> {
     eprintln!("building the program `actum`");
     let mut command = cargo(root);

@@ -1,5 +1,5 @@
-//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`,
-//! each update undone to the byte. DuckDB's own Python driver judges their results.
+//! TPC-H at scale factor 0.01: 22 queries and 30 updates as task plans through the real `actum`, with each update undone byte for
+//! byte. DuckDB's own Python driver checks the results.
 
 use std::fs;
 use std::io::Write as _;
@@ -21,14 +21,14 @@ const QUERIES: &str = include_str!("tpch/queries.sql");
 const UPDATES: &str = include_str!("tpch/updates.sql");
 const JUDGE: &str = include_str!("tpch/judge.py");
 const DATABASE: &str = "tpch.duckdb";
-/// Name of the step that makes the tables.
+/// Name of the step that creates the tables.
 const MADE: &str = "tables";
-/// Rows of the eight tables together, about those of scale factor 0.01.
+/// Total number of rows in the eight tables, about as many as at scale factor 0.01.
 const ROWS: u64 = 86_680;
-/// Time of the judge.
+/// Time limit of the judge.
 const JUDGE_MAX: Duration = Duration::from_secs(120);
 
-/// Statements with their parameters.
+/// SQL statements of a step, with their parameters.
 #[derive(Debug)]
 struct Step {
     name: &'static str,
@@ -55,7 +55,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Results as a line.
+    /// Formats the results on one line.
     pub(super) fn summary(&self) -> String {
         let Self { queries, updates, rows, seconds, problems } = self;
         format!(
@@ -66,7 +66,7 @@ impl Findings {
     }
 }
 
-/// Runs all steps, and lets the judge compare.
+/// Runs all steps, and has the judge compare the results.
 pub(super) fn run(tools: &Tools, place: &Path) -> Result<Findings, Failure> {
     let begun = Instant::now();
     let workspace = Workspace::new(tools, &place.join("tpch"), "version = 1\n")?;
@@ -103,7 +103,7 @@ pub(super) fn run(tools: &Tools, place: &Path) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Makes the database by a task, and counts its rows.
+/// Creates the database with a task, and counts its rows.
 fn load(workspace: &Workspace<'_>) -> Result<(), Failure> {
     let empty = json!({
         "action_id": "make", "action_type": "FILE_CREATE", "target": DATABASE,
@@ -141,8 +141,7 @@ fn ask(
     Ok(cases)
 }
 
-/// Runs an update as a task, copies the resulting database, and undoes the task in one of three
-/// ways.
+/// Runs an update as a task, copies the resulting database, and undoes the task in one of three ways.
 fn change(
     workspace: &Workspace<'_>,
     (number, update): (usize, &Step),
@@ -162,7 +161,7 @@ fn change(
     workspace.check_undone(undo_command, &before)
 }
 
-/// An SQL step of a plan.
+/// Returns an SQL action of a plan.
 fn action(id: &str, step: Option<&Step>, more: Value) -> Result<Value, Failure> {
     let mut operation = more;
     operation["type"] = json!("sql_execute");
@@ -181,7 +180,7 @@ impl Step {
         Ok(serde_json::from_str(self.parameters)?)
     }
 
-    /// A case for the judge.
+    /// Returns a case for the judge.
     fn case(&self, before: &Path, what: &str, path: &Path) -> Result<Value, Failure> {
         Ok(json!({
             "name": self.name, "before": before, "query": self.text, "parameters": self.values()?, what: path,
@@ -190,7 +189,7 @@ impl Step {
 }
 
 impl Findings {
-    /// Lets the judge compare all cases, and two controls in which it must find a difference.
+    /// Has the judge compare all cases, and two controls in which it must find a difference.
     fn judge(
         &mut self,
         tools: &Tools,
@@ -239,7 +238,7 @@ fn verdicts(tools: &Tools, place: &Path, cases: &[Value]) -> Result<Vec<Verdict>
     Ok(lines.map(serde_json::from_slice).collect::<Result<_, _>>()?)
 }
 
-/// Reads the steps of a file, each under a line with its name and parameters.
+/// Parses the steps of a file. Each step follows a line with its name and parameters.
 fn steps(text: &'static str) -> Result<Vec<Step>, Failure> {
     let mut steps = Vec::new();
     let parts = text.split("\n-- ").skip(1);
@@ -255,7 +254,7 @@ fn steps(text: &'static str) -> Result<Vec<Step>, Failure> {
 mod tests {
     use super::*;
 
-    /// EX-11: the compared set of queries is complete.
+    /// EX-11: the set of compared queries is complete.
     #[test]
     fn there_are_22_tpc_h_queries_and_30_updates() {
         let names = |text, letter: char, count: usize| {

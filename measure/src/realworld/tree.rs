@@ -1,4 +1,4 @@
-//! A tree of files: read from a package or a workspace, written, and compared.
+//! Tree of files that can be read from a package or workspace, written, and compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -12,40 +12,40 @@ use std::rc::Rc;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
-/// Number of differences that are shown.
+/// Maximum number of differences that are reported.
 const SHOWN_MAX: usize = 4;
-/// Bit of a mode that git keeps.
+/// The only permission bit that git stores.
 const EXECUTABLE: u32 = 0o100;
-/// Entries in the root of a workspace that do not belong to its files.
+/// Entries in a workspace root that are not part of its files.
 const STATE: [&str; 2] = [".git", STATE_DIRECTORY];
 
-/// Files of a tree, by their paths relative to a root.
+/// Files of a tree, by their paths relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tree {
     pub(super) files: BTreeMap<Vec<u8>, Leaf>,
-    /// Their permission bits.
+    /// Permission bits of the directories.
     directories: BTreeMap<Vec<u8>, u32>,
-    /// Neither files nor directories.
+    /// Entries that are neither files nor directories.
     others: BTreeSet<Vec<u8>>,
 }
 
-/// A file.
+/// File with its content and mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) content: Rc<[u8]>,
     mode: u32,
 }
 
-/// Precision of a comparison of modes.
+/// How precisely file modes are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Modes {
-    /// Only whether a file can be executed, which is all that a diff says.
+    /// Compares only whether a file is executable, which is all that a diff records.
     Executable,
-    /// All permission bits, of directories too.
+    /// Compares all permission bits, including those of directories.
     All,
 }
 
-/// Entries of a package that git cannot keep, or actum does not change.
+/// Entries of a package that git cannot store, or that actum does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TakenOut {
     pub(super) links: usize,
@@ -53,7 +53,7 @@ pub(super) struct TakenOut {
 }
 
 impl Leaf {
-    /// The file with other content.
+    /// Returns the file with different content.
     pub(super) fn with_content(&self, content: Vec<u8>) -> Self {
         Self { content: content.into(), mode: self.mode }
     }
@@ -64,7 +64,7 @@ impl Leaf {
 }
 
 impl Tree {
-    /// Reads everything below `root` except the state of git and actum.
+    /// Reads everything below `root`, except the state of git and actum.
     pub(super) fn read(root: &Path) -> io::Result<Self> {
         let mut tree = Self::default();
         tree.read_below(root, &[])?;
@@ -94,7 +94,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Keeps the files and the directories that lead to them.
+    /// Removes everything except files and the directories that contain them.
     pub(super) fn take_out(&mut self) -> TakenOut {
         let links = std::mem::take(&mut self.others).len();
         let leading = leading(self.files.keys());
@@ -103,7 +103,7 @@ impl Tree {
         TakenOut { links, empty_directories: directories - self.directories.len() }
     }
 
-    /// Writes the tree into `root`, which it makes.
+    /// Creates the directory `root` and writes the tree into it.
     pub(super) fn write(&self, root: &Path) -> io::Result<()> {
         std::fs::create_dir(root)?;
         for path in leading(self.files.keys()) {
@@ -112,7 +112,7 @@ impl Tree {
         for (path, Leaf { content, mode }) in &self.files {
             let mut file = File::create_new(root.join(OsStr::from_bytes(path)))?;
             file.write_all(content)?;
-            // A file must stay readable by its owner to be compared.
+            // The owner must be able to read a file for the comparison.
             file.set_permissions(Permissions::from_mode(mode | 0o600))?;
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Tree {
         self.files.insert(path.to_vec(), leaf);
     }
 
-    /// Removes the entry at a path and all below it.
+    /// Removes the entry at a path, and everything below it.
     pub(super) fn forget(&mut self, path: &[u8]) {
         let is_below = |other: &[u8]| {
             other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
@@ -135,7 +135,7 @@ impl Tree {
         self.files.remove(path);
     }
 
-    /// Returns true if no file is on the way to `path`, and no directory at it.
+    /// Whether no parent of `path` is a file, and `path` itself is not a directory.
     pub(super) fn has_room_for(&self, path: &[u8]) -> bool {
         let on_the_way = leading([path.to_vec()].iter());
         let below = [path, b"/"].concat();
@@ -143,7 +143,7 @@ impl Tree {
             && !self.files.range(below.clone()..).next().is_some_and(|(p, _)| p.starts_with(&below))
     }
 
-    /// Returns the differences of `self` from `wanted`, in words; none if they are equal.
+    /// Describes the differences between `self` and `wanted`. Returns an empty list if they are equal.
     pub(super) fn differences(&self, wanted: &Self, modes: Modes) -> Vec<String> {
         let mut list = Vec::new();
         for (path, leaf) in &self.files {
@@ -158,7 +158,7 @@ impl Tree {
         let missing = wanted.files.keys().filter(|path| !self.files.contains_key(*path));
         list.extend(missing.map(|path| format!("`{}` is missing", Quoted(path))));
         let wanted_directories = match modes {
-            // The directories that git makes follow from the files.
+            // The directories that git creates are determined by the files.
             Modes::Executable => leading(wanted.files.keys()),
             Modes::All => wanted.directories.keys().cloned().collect(),
         };
@@ -177,7 +177,7 @@ impl Tree {
         list
     }
 
-    /// Refuses a tree that is not as `wanted`; the error shows the first differences.
+    /// Returns an error with the first differences if the tree is not equal to `wanted`.
     pub(super) fn check_same(&self, wanted: &Self, modes: Modes) -> Result<(), String> {
         let differences = self.differences(wanted, modes);
         if differences.is_empty() {
@@ -208,7 +208,7 @@ impl Leaf {
     }
 }
 
-/// The directories that lead to the files, outer ones first.
+/// Returns the parent directories of the files, with outer directories first.
 fn leading<'a>(files: impl Iterator<Item = &'a Vec<u8>>) -> BTreeSet<Vec<u8>> {
     let mut directories = BTreeSet::new();
     for path in files {
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     impl Tree {
-        /// Makes a tree of these files, each with content and mode.
+        /// Creates a tree from these files, each with content and mode.
         pub(in super::super) fn new(files: &[(&str, &[u8], u32)]) -> Self {
             let mut tree = Self::default();
             for (path, content, mode) in files {

@@ -1,4 +1,4 @@
-//! Lets actum apply a change in one format, undo it and apply it again, and compares.
+//! Applies a change in one format with actum, undoes it, applies it again, and compares the results.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,25 +13,25 @@ use super::download::fresh;
 use super::format::{Format, Material, Written};
 use super::tree::{Modes, Tree};
 
-/// Result of one format on one pair.
+/// Result of one format for one pair.
 pub(super) struct Trial {
     pub(super) format: Format,
-    /// Number of changed paths that it carries.
+    /// Number of changed paths that the format could express.
     pub(super) carried: usize,
     pub(super) verdict: Verdict,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// Every tree was as it should be; applying it the first time took so long.
+    /// Every tree was as expected. The value is the time of the first application.
     Same(Duration),
-    /// A tree differed, in words.
+    /// A tree was different, as described.
     Differs(String),
-    /// The format can carry nothing of this change.
+    /// The format can express no part of this change.
     Nothing,
 }
 
-/// Tries one format below `place`, which it clears first.
+/// Tries one format below `place`, which is emptied first.
 pub(super) fn run(format: Format, material: &Material, place: &Path) -> Trial {
     let (carried, verdict) = match format.write(material) {
         Ok(written) => (written.paths.len(), verdict(material, &written, place)),
@@ -88,7 +88,8 @@ fn there_and_back(
     Ok(time)
 }
 
-/// Waits for the lock: a process that another thread forks shares it until it executes its program.
+/// Returns options that wait for the workspace lock, because a process forked by another thread shares the lock until it calls
+/// exec.
 pub(super) fn waiting() -> RunOptions {
     RunOptions { wait: true, ..RunOptions::default() }
 }
@@ -99,7 +100,7 @@ fn apply(workspace: &mut Workspace, operations: &[Operation]) -> actum_workspace
     Ok(transaction.commit()?.run)
 }
 
-/// `Workspace::revert`, which does not wait.
+/// Like `Workspace::revert`, but waits for the workspace lock.
 fn undo_run(workspace: &mut Workspace, run: RunId) -> actum_workspace::Result<RunId> {
     Ok(workspace.begin_undo(run, waiting())?.commit()?.run)
 }
@@ -111,7 +112,7 @@ mod tests {
 
     const DIFF: &[u8] = b"--- a/d/a\n+++ b/d/a\n@@ -1 +1 @@\n-1\n+2\n";
 
-    /// The verdict on a diff that should lead from `1` to `2`.
+    /// Returns the verdict on a diff that should change `1` to `2`.
     fn verdict(diff: &[u8]) -> Verdict {
         let place = tempfile::tempdir().unwrap();
         let (old, new): (&[u8], &[u8]) = (b"1\n", b"2\n");

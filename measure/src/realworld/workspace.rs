@@ -1,4 +1,4 @@
-//! A workspace in which the real `actum` carries out task plans.
+//! Workspace in which the real `actum` carries out task plans.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use super::download::fresh;
 use super::tools::Tools;
 use super::tree::{Modes, Tree};
 
-/// Time for one run of the program.
+/// Time limit of one run of the program.
 const TIME_MAX: Duration = Duration::from_secs(300);
-/// Directory of the reports.
+/// Directory of the task reports.
 const REPORTS: &str = "agent/agent_outputs/reports";
 
-/// A workspace, and beside it the home of its ledger and the home directory of its operator.
+/// Workspace, next to the home of its ledger and the home directory of its operator.
 pub(super) struct Workspace<'t> {
     tools: &'t Tools,
     place: PathBuf,
@@ -29,7 +29,7 @@ pub(super) struct Workspace<'t> {
 }
 
 impl<'t> Workspace<'t> {
-    /// Makes an empty workspace at `place`, under this policy of the operator.
+    /// Creates an empty workspace at `place`, under this operator policy.
     pub(super) fn new(tools: &'t Tools, place: &Path, policy: &str) -> Result<Self, Failure> {
         fresh(place)?;
         let workspace = Self { tools, place: place.to_owned(), root: place.join("workspace") };
@@ -47,22 +47,22 @@ impl<'t> Workspace<'t> {
         Ok(workspace)
     }
 
-    /// Writes a file of the workspace.
+    /// Writes a file in the workspace.
     pub(super) fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().ok_or("a path without a directory")?)?;
         Ok(fs::write(path, text)?)
     }
 
-    /// Runs the program, which has to succeed; returns its output.
+    /// Runs `actum`, which must succeed, and returns its output.
     pub(super) fn actum(&self, arguments: &[&str]) -> Result<String, Failure> {
         let output = child::run(&mut self.command(arguments)?, TIME_MAX)
             .map_err(|error| format!("`actum {}`: {error}", arguments.join(" ")))?;
         Ok(String::from_utf8(output)?)
     }
 
-    /// Returns the program with a home directory of the operator that the system knows: only there
-    /// does a policy that lets programs do more count.
+    /// Returns the program with the operator's home directory as the system knows it. A policy that gives programs more rights
+    /// applies only there.
     fn command(&self, arguments: &[&str]) -> Result<Command, Failure> {
         let mut command = Command::new(&self.tools.actum);
         command.args(arguments).current_dir(&self.root);
@@ -74,7 +74,7 @@ impl<'t> Workspace<'t> {
         Ok(command)
     }
 
-    /// Writes an approved task with these actions, one after the other, and carries it out.
+    /// Writes an approved task with these actions in sequence, and carries it out.
     pub(super) fn run(&self, task: &str, actions: &[Value]) -> Result<String, Failure> {
         let plan = serde_json::to_vec_pretty(&plan(task, actions))?;
         let sha256 = |bytes: &[u8]| Digest::of(bytes).to_string();
@@ -92,7 +92,7 @@ impl<'t> Workspace<'t> {
         self.actum(&["run", "../envelope.json"])
     }
 
-    /// Carries a task out that has to fail with this code, and compares all files with those before it.
+    /// Carries out a task that must fail with this code, and checks that all files are as before.
     pub(super) fn check_failure(
         &self,
         (task, code): (&str, u64),
@@ -112,14 +112,15 @@ impl<'t> Workspace<'t> {
         after.map_err(|why| format!("after the failed task `{task}`: {why}").into())
     }
 
-    /// Lets an operator approve a task with these actions, and carries it out. Its documents stay in the workspace.
+    /// Approves a task with these actions as the operator, and carries it out. Its documents remain in the workspace.
     pub(super) fn approve_and_run(&self, task: &str, actions: &[Value]) -> Result<String, Failure> {
         self.write("task_plan.json", &serde_json::to_string_pretty(&plan(task, actions))?)?;
         self.actum(&["plan", "approve", "task_plan.json"])?;
         self.actum(&["run", "task_envelope.json"])
     }
 
-    /// Takes a task back in a copy by its script, which needs no actum, and compares all files with those before it.
+    /// Undoes a task in a copy of the workspace by its rollback script, which does not need actum. Then checks that all files are
+    /// as before.
     pub(super) fn check_taken_back_by_script(
         &self,
         task: &str,
@@ -142,20 +143,20 @@ impl<'t> Workspace<'t> {
         Ok(())
     }
 
-    /// Takes the last task back by `command`, and compares all files with those before it.
+    /// Undoes the last task with `command`, and checks that all files are as before.
     pub(super) fn check_undone(&self, command: &[&str], before: &Tree) -> Result<(), Failure> {
         self.actum(command)?;
         let after = self.tree()?.check_same(before, Modes::All);
         after.map_err(|why| format!("after `actum {}`: {why}", command.join(" ")).into())
     }
 
-    /// All files but the state of actum and its reports.
+    /// Returns all files, except actum's state and reports.
     pub(super) fn tree(&self) -> Result<Tree, Failure> {
         tree(&self.root)
     }
 }
 
-/// A plan whose actions are done one after the other.
+/// Returns a plan whose actions run in sequence.
 fn plan(id: &str, actions: &[Value]) -> Value {
     let mut actions = actions.to_vec();
     let ids: Vec<Value> = actions.iter().map(|action| action["action_id"].clone()).collect();
@@ -171,7 +172,7 @@ fn tree(root: &Path) -> Result<Tree, Failure> {
     Ok(tree)
 }
 
-/// Directory of the reports of a task.
+/// Returns the report directory of a task.
 fn reports(root: &Path, task: &str) -> Result<PathBuf, Failure> {
     let ending = format!("_{task}");
     for entry in fs::read_dir(root.join(REPORTS))? {

@@ -1,16 +1,16 @@
-//! The Debian source packages of the published figure.
+//! Debian source packages of the published figure.
 
-/// A history that a package of test data holds, as a pack of git objects.
+/// History stored as a pack of git objects in a package of test data.
 pub(super) struct Pack {
     pub(super) name: &'static str,
-    /// The digest in the name of its file.
+    /// Digest that is part of the pack's file name.
     pub(super) pack: &'static str,
 }
 
-/// The source package that has [`PACKS`].
+/// Source package that contains [`PACKS`].
 pub(super) const PACKS_PACKAGE: &str = "golang-github-go-git-go-git-fixtures";
 
-/// Whole histories of projects that are developed; repositories made for tests are left out.
+/// Complete histories of real projects. Repositories created for tests are left out.
 pub(super) const PACKS: &[Pack] = &[
     Pack { name: "spinnaker", pack: "f2e0a8889a746f7600e07d2246a2e29a72f696be" },
     Pack { name: "rumprun-xen", pack: "7861f2632868833a35fe5e4ab94f99638ec5129b" },
@@ -23,7 +23,7 @@ pub(super) const PACKS: &[Pack] = &[
     Pack { name: "LiteMock", pack: "0d9b6cfc261785837939aaede5986d7a7c212518" },
 ];
 
-/// Packages with at least three patches that are commits, and not too large to unpack.
+/// Packages with at least three patches that were commits, and a size suitable for unpacking.
 pub(super) const PATCHED: &[&str] = &[
     "avahi",
     "bluez",

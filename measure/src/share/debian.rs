@@ -1,4 +1,4 @@
-//! Debian source packages: their patches as commits, and histories that are test data of one.
+//! Debian source packages: their patches as commits, and histories from a package of test data.
 
 use std::fs::{File, create_dir_all, remove_dir_all, rename};
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::realworld::git::{TIME_MAX, git, initialise};
 
 /// Time limit of a download.
 const DOWNLOAD_TIME_MAX: Duration = Duration::from_secs(600);
-/// The digits of a commit id.
+/// Number of hexadecimal digits in a commit id.
 const ID_DIGITS: usize = 40;
 
-/// Downloads, and apt's own state beside that of the system.
+/// Downloads, and a separate state of apt next to the system's.
 pub(super) struct Debian {
     directory: PathBuf,
 }
 
 impl Debian {
-    /// Lets apt read the sources of the releases that the system's packages come from; not those of their
-    /// updates, whose older files disappear.
+    /// Makes apt read the source lists of the releases that the system's packages come from. Updates are excluded, because their
+    /// older files disappear.
     pub(super) fn open(directory: &Path) -> Result<Self, Failure> {
         let debian = Self { directory: directory.join("debian") };
         let list = debian.directory.join("sources.list");
@@ -62,7 +62,7 @@ impl Debian {
         command
     }
 
-    /// Returns the commits among the patches of a source package. Earlier unpacked files are kept.
+    /// Returns those patches of a source package that were commits. Previously unpacked files are reused.
     pub(super) fn patches(&self, name: &str) -> Result<History, Failure> {
         let place = self.directory.join("patches").join(name);
         let (repository, commits) = (place.join("repository"), place.join("commits"));
@@ -80,7 +80,7 @@ impl Debian {
         Ok(History::new(name, Kind::Patches, &repository, commits))
     }
 
-    /// The histories that [`PACKS_PACKAGE`] holds.
+    /// Returns the histories contained in [`PACKS_PACKAGE`].
     pub(super) fn packed(&self) -> Result<Vec<History>, Failure> {
         let place = self.directory.join("packs");
         if !place.join("done").exists() {
@@ -98,7 +98,7 @@ impl Debian {
                 let ids = String::from_utf8(objects)?;
                 let ids = ids.lines().filter_map(|line| line.split_once(" commit "));
                 let ids: Vec<&str> = ids.map(|(id, _)| id).collect();
-                // A pack has no branches; merges are distinguished by their parents.
+                // A pack has no branches, so merges are recognised by their parents.
                 let listed = place.join("ids");
                 std::fs::write(&listed, ids.join("\n") + "\n")?;
                 let list = ["rev-list", "--no-walk=unsorted", "--no-merges", "--stdin"];
@@ -115,7 +115,7 @@ impl Debian {
         Ok(PACKS.iter().map(history).collect())
     }
 
-    /// The tree of a source package before its patches.
+    /// Returns the tree of a source package before its patches are applied.
     fn unpacked(&self, name: &str, place: &Path) -> Result<PathBuf, Failure> {
         let source = place.join("source");
         fresh(place)?;
@@ -133,8 +133,8 @@ impl Debian {
     }
 }
 
-/// Lines of a `sources.list` for the releases among `targets`, which are lines of origin, address, release and
-/// component.
+/// Returns the lines of a `sources.list` for the releases in `targets`. Each line of `targets` contains an origin, an address, a
+/// release and a component.
 fn sources(targets: &str) -> String {
     let mut list = String::new();
     for target in targets.lines() {
@@ -147,15 +147,15 @@ fn sources(targets: &str) -> String {
     list
 }
 
-/// The commits made of patches.
+/// Commits created from patches.
 struct Patched {
-    /// Ids of patches that were commits before.
+    /// Ids of the patches that were originally commits.
     commits: Vec<String>,
     /// Number of patches that git could not apply.
     failed: usize,
 }
 
-/// Makes a repository of an unpacked source package, with a commit for each of its patches.
+/// Creates a repository from an unpacked source package, with one commit for each of its patches.
 fn patched(tree: &Path) -> Result<Patched, Failure> {
     initialise(tree)?;
     run(&mut git(tree, &["add", "--all", "--force", "."]), TIME_MAX)?;
@@ -163,7 +163,7 @@ fn patched(tree: &Path) -> Result<Patched, Failure> {
     let patches = tree.join("debian").join("patches");
     let series = String::from_utf8_lossy(&std::fs::read(patches.join("series"))?).into_owned();
     let (mut commits, mut failed) = (Vec::new(), 0);
-    // Behind the name of a patch there can be options.
+    // The name of a patch may be followed by options.
     for name in series.lines().filter_map(|line| line.split_whitespace().next()) {
         if name.starts_with('#') {
             continue;
@@ -193,8 +193,8 @@ fn commit(tree: &Path, message: &str) -> Result<String, Failure> {
     Ok(String::from_utf8(id)?.trim().to_owned())
 }
 
-/// Returns true if a patch was a commit: git wrote it (git-format-patch(1)), or its header says
-/// that it was taken from upstream (DEP-3) or picked from a commit.
+/// Whether a patch was originally a commit. Either git wrote it (git-format-patch(1)), or its header (DEP-3) marks it as taken from
+/// upstream or cherry-picked from a commit.
 fn is_commit(patch: &[u8]) -> bool {
     let text = String::from_utf8_lossy(patch);
     let header =

@@ -1,4 +1,4 @@
-//! The commits of a git repository, and the changes that they make.
+//! Commits of a git repository, and their changes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -19,7 +19,7 @@ pub(super) struct History {
     pub(super) name: String,
     pub(super) kind: Kind,
     repository: PathBuf,
-    /// A file with their ids, one a line.
+    /// File that lists the commit ids, one per line.
     commits: PathBuf,
 }
 
@@ -42,7 +42,7 @@ struct Entry<'a> {
     modes: [&'a str; 2],
     ids: [&'a str; 2],
     is_rename: bool,
-    /// One, or the old and the new one.
+    /// One path, or the old and the new path.
     paths: Vec<&'a [u8]>,
 }
 
@@ -60,7 +60,7 @@ impl Commit {
 }
 
 impl History {
-    /// All commits that the head of a repository leads to, without merges. Writes their ids to the file `commits`.
+    /// Returns all non-merge commits reachable from the head of a repository. Writes their ids to the file `commits`.
     pub(super) fn whole(repository: &Path, name: &str, commits: PathBuf) -> Result<Self, Failure> {
         let ids = run(&mut git(repository, &["rev-list", "--no-merges", "HEAD"]), TIME_MAX)?;
         std::fs::write(&commits, ids)?;
@@ -71,7 +71,7 @@ impl History {
         Self { name: name.to_owned(), kind, repository: repository.to_owned(), commits }
     }
 
-    /// Calls `each` for every commit that changes files. Returns how many links and submodules were left out.
+    /// Calls `each` for every commit that changes files. Returns the number of links and submodules that were left out.
     pub(super) fn each_commit(
         &self,
         mut each: impl FnMut(&Commit) -> Result<(), Failure>,
@@ -99,7 +99,7 @@ impl History {
 }
 
 impl<'a> Entry<'a> {
-    /// Returns the change of a file; `None` if neither side is a file.
+    /// Returns the change of a file, or `None` if neither side is a file.
     fn file_change(&self, blobs: &mut Blobs) -> Result<Option<FileChange>, Failure> {
         let [before, after] = [0, 1].map(|at| self.blob(at));
         let effect = match (&before, &after) {
@@ -123,15 +123,15 @@ impl<'a> Entry<'a> {
         }))
     }
 
-    /// The blob on one side, if that is a file.
+    /// Returns the blob id on one side, if that side is a file.
     fn blob(&self, at: usize) -> Option<&'a str> {
         let (mode, id) = (self.modes.get(at)?, self.ids.get(at)?);
         mode.starts_with("100").then_some(*id)
     }
 }
 
-/// Reads `git diff-tree --stdin --raw -z`: the id of a commit, and behind it `:modes ids status` and one path
-/// for each entry, or two after `R`.
+/// Parses the output of `git diff-tree --stdin --raw -z`. Each commit id is followed by `:modes ids status` and one path for each
+/// entry, or two paths after `R`.
 fn commits(raw: &[u8]) -> Result<Vec<(&str, Vec<Entry<'_>>)>, Failure> {
     let mut commits: Vec<(&str, Vec<Entry<'_>>)> = Vec::new();
     let mut fields = raw.split(|&byte| byte == 0).filter(|field| !field.is_empty());
@@ -154,10 +154,10 @@ fn commits(raw: &[u8]) -> Result<Vec<(&str, Vec<Entry<'_>>)>, Failure> {
     Ok(commits)
 }
 
-/// A `git cat-file --batch` that runs as long as contents are asked for.
+/// Process running `git cat-file --batch`, which lives as long as contents are requested.
 struct Blobs {
     child: Child,
-    /// Taken to end the child.
+    /// Set to `None` to make the child process exit.
     input: Option<BufWriter<ChildStdin>>,
     output: BufReader<ChildStdout>,
 }
@@ -179,7 +179,7 @@ impl Blobs {
         self.output.read_line(&mut header)?;
         let size = header.trim_end().rsplit(' ').next().unwrap_or_default();
         let size: usize = size.parse().map_err(|_| format!("git: {}", header.trim_end()))?;
-        // A line end follows the content.
+        // The content is followed by a line feed.
         let mut content = vec![0; size + 1];
         self.output.read_exact(&mut content)?;
         content.truncate(size);
@@ -190,7 +190,7 @@ impl Blobs {
 impl Drop for Blobs {
     fn drop(&mut self) {
         self.input = None;
-        // It only read, and its output is known.
+        // The process only reads, and all its output has been received.
         let _ended = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! The rules that hold a change back, as data and not by the words of the gates.
+//! Rules that hold back a change, as data instead of the messages of the gates.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use actum_gate::policy::{BUILT_IN, BuiltInPaths, PROTECTED_GROUPS, Policy};
 use actum_gate::{Case, GateName, Trigger};
 use actum_record::receipt::PathEffect;
 
-/// A rule, in the gate that it belongs to.
+/// Rule together with the gate that applies it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rule {
     pub(super) gate: &'static str,
     pub(super) name: String,
 }
 
-/// The rules by which these `gates` hold back a change under the default policy, each once. A gate that no known
-/// rule explains has one by itself: that of size, or of names.
+/// Returns the rules by which these `gates` hold back a change under the default policy, without duplicates. A gate that no known
+/// rule explains, such as the size gate or the name gate, counts as a rule itself.
 pub(super) fn holding_back(case: &Case, gates: &[GateName]) -> Vec<Rule> {
     let mut rules = BTreeSet::new();
     for gate in gates {
@@ -68,7 +68,7 @@ fn matching<'a>(
     patterns.filter(matches).map(str::to_owned)
 }
 
-/// The path as the rules are written.
+/// Returns the path in lower case, as the rules are written.
 fn lower(path: &RelPath) -> Option<RelPath> {
     RelPath::new(path.as_bytes().to_ascii_lowercase()).ok()
 }

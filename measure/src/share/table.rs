@@ -1,5 +1,4 @@
-//! Output of `cargo xtask share`: shares by history and profile, rules, and each commit that is
-//! held back.
+//! Output of `cargo xtask share`: shares by history and profile, the rules, and each commit that is held back.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +8,7 @@ use actum_gate::Verdict;
 use super::rules::Rule;
 use super::{Judged, Kind, PROFILES, Row};
 
-/// Number of commits of each verdict.
+/// Number of commits with each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     commits: u32,
@@ -52,7 +51,7 @@ pub(super) fn report(rows: &[Row]) -> String {
     line("history", head);
     for row in rows {
         let tally = Tally::from_judged(row.judged(), 0);
-        // Packages have few patches, and most of them nothing that is held back.
+        // Packages have few patches, and most of them contain none that is held back.
         if row.kind == Kind::Whole || tally.ask + tally.denied > 0 {
             line(&row.name, &tally.columns());
         }
@@ -84,7 +83,7 @@ impl Row {
     }
 }
 
-/// A line for each rule: how many commits it holds back, and how many of them by itself.
+/// Formats one line for each rule: the number of commits it holds back, and of those it holds back alone.
 fn rules(rows: &[Row]) -> String {
     let mut counts: BTreeMap<&Rule, (usize, usize)> = BTreeMap::new();
     for judged in rows.iter().flat_map(Row::judged) {
@@ -107,7 +106,7 @@ fn percent(count: u32, of: u32) -> f64 {
     100.0 * f64::from(count) / f64::from(of.max(1))
 }
 
-/// The 95 % interval of a share, in percent (Wilson's score interval).
+/// Returns the 95 % confidence interval of a share, in percent (Wilson's score interval).
 fn interval(count: u32, of: u32) -> (f64, f64) {
     const Z: f64 = 1.96;
     let (share, n) = (percent(count, of) / 100.0, f64::from(of.max(1)));

@@ -1,5 +1,4 @@
-//! Baseline: the offences from before a rule, counted for each file and rule. They only become
-//! fewer.
+//! Baseline: the number of offences older than a rule, for each file and rule. The numbers may only decrease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -59,7 +58,7 @@ impl Baseline {
     pub(super) fn write(&self) -> String {
         let mut text = HEADER.to_owned();
         for ((path, rule), count) in &self.counts {
-            // Writing into a text does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{path} {rule} {count}");
         }
         text
@@ -69,14 +68,13 @@ impl Baseline {
         self.counts.values().sum()
     }
 
-    /// Keeps only the counts of these files.
+    /// Keeps only the counts of the selected files.
     pub(super) fn within(mut self, is_selected: impl Fn(&str) -> bool) -> Self {
         self.counts.retain(|(path, _), _| is_selected(path));
         self
     }
 
-    /// Returns the smaller of both counts for each file and rule; the present one if it may be
-    /// raised.
+    /// Returns the smaller of both counts for each file and rule, or the current count for files whose count may be raised.
     pub(super) fn lowered_to(&self, now: &Self, may_raise: impl Fn(&str) -> bool) -> Self {
         let allowed = |(key, count): (&(String, String), &usize)| {
             let before = self.counts.get(key).copied().unwrap_or_default();
@@ -86,8 +84,8 @@ impl Baseline {
         Self { counts: now.counts.iter().filter_map(allowed).collect() }
     }
 
-    /// Differences between the tree and the baseline: every offence of a file that has too many of
-    /// a rule, and every count that is too high.
+    /// Returns the differences between the tree and the baseline: all offences of a file and rule whose number exceeds the
+    /// baseline, and all counts that are too high.
     pub(super) fn findings(&self, places: &[Place]) -> Vec<Finding> {
         let now = Self::count(places);
         let keys: BTreeSet<_> = self.counts.keys().chain(now.counts.keys()).collect();

@@ -1,19 +1,19 @@
-//! Comments of a Rust source: line comments that follow each other are one.
+//! Comments of a Rust source. Consecutive line comments form one comment.
 
 use crate::lexer::{Kind, Piece, pieces};
 
-/// One comment, without its marks.
+/// Comment without its comment markers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Comment<'a> {
     pub(super) kind: Kind,
-    /// Each with its number in the file, counted from 1.
+    /// Lines of the comment, each with its line number in the file, counted from 1.
     pub(super) lines: Vec<(usize, &'a str)>,
 }
 
 pub(super) fn comments(text: &str) -> Vec<Comment<'_>> {
     let mut comments: Vec<Comment<'_>> = Vec::new();
     let mut line = 1;
-    // True while the next line comment belongs to the last one.
+    // Whether the next line comment belongs to the previous one.
     let mut continues = false;
     let mut begins_line = true;
     for Piece { kind, text } in pieces(text) {
@@ -28,7 +28,7 @@ pub(super) fn comments(text: &str) -> Vec<Comment<'_>> {
                 Some(last) => last.lines.push(content),
                 None => comments.push(Comment { kind, lines: vec![content] }),
             }
-            // A comment behind code is not joined with the next one.
+            // A comment after code is not joined with the following one.
             continues = begins_line;
         } else {
             let lines = (line..).zip(block_content(text, kind).lines().map(block_line)).collect();
@@ -55,7 +55,7 @@ fn block_content(text: &str, kind: Kind) -> &str {
     }
 }
 
-/// Removes the star that such lines often begin with.
+/// Removes the star at the beginning of a block comment line.
 fn block_line(line: &str) -> &str {
     let trimmed = line.trim_start();
     trimmed.strip_prefix('*').filter(|rest| !rest.starts_with('*')).unwrap_or(line)

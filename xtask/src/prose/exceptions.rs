@@ -1,4 +1,4 @@
-//! Exceptions from the rules, each with its reason.
+//! Exceptions from the rules, each with a reason.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ pub(super) const FILE: &str = "xtask/prose/exceptions.json";
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Exception {
-    /// Pattern of paths: `*` matches a part of a name, `**` also directories.
+    /// Path pattern, in which `*` matches within a name and `**` also matches directories.
     path: String,
     rule: String,
-    /// A part of the sentence; without it, every offence against the rule is covered.
+    /// Part of the sentence. If it is empty, the exception covers every offence against the rule.
     #[serde(default)]
     text: String,
     reason: String,
@@ -31,7 +31,7 @@ impl Exceptions {
         Ok(Self { all: serde_json::from_str(text)?, used: BTreeSet::new() })
     }
 
-    /// Tests whether an exception covers this offence, and notes each that does.
+    /// Returns whether an exception covers this offence, and records every exception that does.
     pub(super) fn cover(&mut self, place: &Place) -> bool {
         let covers = |exception: &Exception| {
             exception.rule == place.rule
@@ -44,7 +44,7 @@ impl Exceptions {
         !found.is_empty()
     }
 
-    /// Exceptions without a reason, and those that cover nothing.
+    /// Returns findings for exceptions that have no reason or cover nothing.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let problem = |(index, exception): (usize, &Exception)| {
             let Exception { path, rule, text, reason } = exception;
@@ -63,7 +63,7 @@ impl Exceptions {
     }
 }
 
-/// Tests whether a path matches a pattern with `*` and `**`.
+/// Whether a path matches a pattern with `*` and `**`.
 fn matches(pattern: &str, path: &str) -> bool {
     let rests = |path: &str, stop: Option<char>| -> Vec<String> {
         let end = stop.and_then(|stop| path.find(stop)).unwrap_or(path.len());

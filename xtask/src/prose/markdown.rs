@@ -1,18 +1,18 @@
-//! Paragraphs of a Markdown text, from which all that is no prose has been blanked out.
+//! Paragraphs of a Markdown text, with everything that is not prose blanked out.
 //!
-//! Headings, list items and cells of tables are paragraphs. Fenced and indented code, HTML comments and definitions of
-//! links are left out. Not all of CommonMark is here: HTML blocks are prose without their tags.
+//! Headings, list items and table cells are paragraphs. Fenced and indented code, HTML comments and link definitions are left out.
+//! This is not a complete CommonMark parser: HTML blocks are treated as prose without their tags.
 
-/// A text whose code spans are backticks, and whose link targets, tags and line breaks are blanks.
+/// Text with backticks in place of code spans, and blanks in place of link targets, tags and line breaks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Paragraph {
     pub(super) text: String,
-    /// For each line of it, the offset where it begins and its number in the file.
+    /// Offset at which each line of the paragraph begins, and its line number in the file.
     lines: Vec<(usize, usize)>,
 }
 
 impl Paragraph {
-    /// Returns the line of the file with the byte at this offset.
+    /// Returns the line number in the file for the byte at this offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         let before = self.lines.iter().take_while(|(start, _)| *start <= offset);
         before.last().map_or(0, |(_, line)| *line)
@@ -33,7 +33,7 @@ struct Reader {
     done: Vec<Paragraph>,
     text: String,
     lines: Vec<(usize, usize)>,
-    /// The mark that closes the code block that is open.
+    /// Marker that closes the currently open code block.
     fence: Option<String>,
     in_html_comment: bool,
     in_list: bool,
@@ -67,7 +67,7 @@ impl Reader {
         }
     }
 
-    /// Tests whether a line is no prose. Also keeps track of open blocks.
+    /// Returns whether a line is not prose, and keeps track of open blocks.
     fn skips(&mut self, line: &str, content: &str) -> bool {
         if let Some(mark) = &self.fence {
             if content.starts_with(mark.as_str()) {
@@ -126,7 +126,7 @@ fn list_item(content: &str) -> Option<&str> {
     rest.filter(|rest| rest.starts_with(' '))
 }
 
-/// Splits a row of a table at the bars that stand neither in code nor behind a backslash.
+/// Splits a table row at the bars that are neither in code nor escaped by a backslash.
 fn cells(row: &str) -> Vec<&str> {
     let (mut cells, mut start, mut in_code, mut before) = (Vec::new(), 0, false, ' ');
     for (at, char) in row.char_indices() {
@@ -144,17 +144,17 @@ fn cells(row: &str) -> Vec<&str> {
     cells
 }
 
-/// Copies the text with the same length, with backticks for code spans and blanks for what a reader
-/// does not see.
+/// Returns a text of the same length, with backticks in place of code spans and blanks in place of everything that is not
+/// displayed.
 fn prose(text: &str) -> String {
     let mut prose = String::with_capacity(text.len());
     while let Some(rest) = text.get(prose.len()..).filter(|rest| !rest.is_empty()) {
         let char = rest.chars().next().unwrap_or(' ');
         let (length, shown) = match char {
             '`' => (code_span(rest), "`"),
-            // A target of a link.
+            // Target of a link.
             '(' | '[' if prose.ends_with(']') => (bracketed(rest), " "),
-            // A tag or an address; `a < b` is neither.
+            // HTML tag or link address. `a < b` is neither.
             '<' if rest
                 .get(1..2)
                 .is_some_and(|next| next == "/" || next.chars().all(char::is_alphabetic)) =>
@@ -174,7 +174,7 @@ fn prose(text: &str) -> String {
     prose
 }
 
-/// The length of a code span, or of the backticks that open none.
+/// Returns the length of a code span, or of the backticks if they do not begin one.
 fn code_span(rest: &str) -> usize {
     let marks = rest.len() - rest.trim_start_matches('`').len();
     let mut at = marks;
@@ -189,7 +189,7 @@ fn code_span(rest: &str) -> usize {
     marks
 }
 
-/// The length of the brackets that `rest` begins with, or 0 if they are not closed.
+/// Returns the length of the bracketed text at the beginning of `rest`, or 0 if the bracket is not closed.
 fn bracketed(rest: &str) -> usize {
     let mut depth = 0_usize;
     for (at, char) in rest.char_indices() {
@@ -207,7 +207,7 @@ fn bracketed(rest: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Each paragraph with its first line, and each run of blanks or backticks as one.
+    /// Returns each paragraph with its first line number, and with runs of blanks or backticks reduced to one.
     fn found(text: &str) -> Vec<(usize, String)> {
         let squeeze = |text: &str| {
             let mut chars: Vec<char> = text.chars().collect();

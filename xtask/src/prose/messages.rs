@@ -1,13 +1,13 @@
-//! Messages of errors: the texts of `#[error("...")]`.
+//! Error messages: the texts of `#[error("...")]` attributes.
 //!
-//! Texts that are put together elsewhere are not read.
+//! Messages that are assembled in other code are not checked.
 
 use crate::lexer::{Kind, Piece, pieces};
 
-/// Text of one message, without its quotes and escapes. Placeholders are backticks.
+/// Text of one message, without quotes and escapes and with backticks for placeholders.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// Each with its number in the file, counted from 1.
+    /// Lines of the message, each with its line number in the file, counted from 1.
     pub(super) lines: Vec<(usize, String)>,
 }
 
@@ -26,13 +26,13 @@ pub(super) fn messages(text: &str) -> Vec<Message> {
     messages
 }
 
-/// The text between the quotes, which may be those of a raw string.
+/// Returns the text between the quotes of a literal, which may be a raw string.
 fn content(literal: &str) -> &str {
     let literal = literal.trim_start_matches('r').trim_matches('#');
     literal.strip_prefix('"').unwrap_or(literal).strip_suffix('"').unwrap_or(literal)
 }
 
-/// One line with blanks for escapes and backticks for placeholders.
+/// Returns a line with blanks for escapes and backticks for placeholders.
 fn prose(line: &str) -> String {
     let mut prose = String::new();
     let mut chars = line.chars().peekable();
@@ -50,7 +50,7 @@ fn prose(line: &str) -> String {
             _ => prose.push(char),
         }
     }
-    // Within a code span, the marks of placeholders would end it.
+    // Within a code span, the backticks of a placeholder would end it.
     prose.replace("```", "`")
 }
 

@@ -1,21 +1,21 @@
-//! Patterns of rules: the part of vale's regular expressions that describes finitely many phrases.
+//! Patterns of rules: the subset of vale's regular expressions that describes a finite number of phrases.
 //!
-//! A pattern is words with blanks between them; `(?:a|b)` is a choice, `?` makes the letter or the choice before it
-//! optional. `\A` at the beginning ties the pattern to the first word of a text, and `(?! a)` at the end excludes what
-//! is followed by these words.
+//! A pattern consists of words separated by blanks. `(?:a|b)` is a choice, and `?` makes the preceding letter or choice optional.
+//! `\A` at the beginning matches only the first word of a text. `(?! a)` at the end excludes matches that are followed by these
+//! words.
 
 use std::fmt;
 
-/// More phrases than this are a mistake.
+/// Maximum number of phrases in a pattern. More are treated as a mistake.
 const PHRASES_MAX: usize = 64;
 
-/// A sequence of words, in lower case.
+/// Sequence of lower-case words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Phrase {
     pub(super) words: Vec<String>,
-    /// True for a phrase that can only be the beginning of a text.
+    /// Whether the phrase matches only at the beginning of a text.
     pub(super) opens: bool,
-    /// Words behind the phrase with which it is no match.
+    /// Words that may not follow the phrase in a match.
     pub(super) not_before: Vec<Vec<String>>,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum PatternError {
     TooMany,
 }
 
-/// A character that is not allowed at its position in a pattern.
+/// Character that is not allowed at its position in a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sign(char);
 
@@ -56,7 +56,7 @@ pub(super) fn phrases(pattern: &str) -> Result<Vec<Phrase>, PatternError> {
     Ok(texts(pattern)?.into_iter().map(phrase).collect())
 }
 
-/// The words of each text that a pattern without its ends describes.
+/// Returns the words of each text described by a pattern without its anchors.
 fn texts(pattern: &str) -> Result<Vec<Vec<String>>, PatternError> {
     let texts = sequence(&mut pattern.chars().peekable(), 0)?;
     let words = |text: &String| text.split_whitespace().map(str::to_lowercase).collect();
@@ -66,7 +66,7 @@ fn texts(pattern: &str) -> Result<Vec<Vec<String>>, PatternError> {
 
 type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-/// All texts of a sequence, up to the end, a bar or a closing bracket at this depth.
+/// Returns all texts of a sequence, which ends at the end of the pattern, a bar or a closing bracket at this depth.
 fn sequence(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternError> {
     let mut texts = vec![String::new()];
     while let Some(&char) = chars.peek() {
@@ -94,7 +94,7 @@ fn sequence(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternE
     Ok(texts)
 }
 
-/// Returns all texts of a choice whose opening bracket has been read.
+/// Returns all texts of a choice whose opening bracket has been consumed.
 fn choice(chars: &mut Chars<'_>, depth: usize) -> Result<Vec<String>, PatternError> {
     if chars.next() != Some('?') || chars.next() != Some(':') {
         return Err(PatternError::Sign { sign: Sign('(') });

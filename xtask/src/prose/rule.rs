@@ -1,4 +1,4 @@
-//! One rule on the language: reads its file, and finds offences.
+//! Rule on the language: parses its file, and finds offences.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use super::yaml::{self, Value, YamlError};
 
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// The style and the name of the file, as vale names it: `Actum.Words`.
+    /// Name of the style and the file, in vale's notation: `Actum.Words`.
     pub(super) name: String,
     message: String,
     check: Check,
@@ -17,9 +17,9 @@ pub(super) struct Rule {
 
 #[derive(Debug)]
 enum Check {
-    /// Phrases that are not allowed, by their first word; the longest comes first.
+    /// Banned phrases by their first word, with the longest phrase first.
     Phrases(HashMap<String, Vec<Banned>>),
-    /// A limit on the words of a sentence.
+    /// Limit on the number of words in a sentence.
     Sentences { words_max: usize },
 }
 
@@ -29,14 +29,14 @@ struct Banned {
     replacement: Option<String>,
 }
 
-/// A place that breaks a rule.
+/// Text that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Offence {
     pub(super) line: usize,
-    /// Text that breaks the rule.
+    /// Words that break the rule.
     pub(super) found: String,
     pub(super) message: String,
-    /// The sentence around it, which an exception can name a part of.
+    /// Sentence around the offence, a part of which an exception can quote.
     pub(super) sentence: String,
 }
 
@@ -54,13 +54,13 @@ pub(super) enum RuleError {
     Twice { pattern: String },
 }
 
-/// The only token of an `occurrence`.
+/// Only supported token of an `occurrence` rule.
 const WORD_TOKEN: &str = r"\b(\w+)\b";
 
-/// Place of a text in a comment or document.
+/// Position of a text in a comment or document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// The first paragraph of a doc comment.
+    /// First paragraph of a doc comment.
     Opening,
     Elsewhere,
 }
@@ -85,7 +85,7 @@ impl Rule {
         }
     }
 
-    /// Returns the places of a paragraph, whose words are `all`, that break the rule.
+    /// Returns the offences in a paragraph whose words are `all`.
     pub(super) fn offences(
         &self,
         paragraph: &Paragraph,
@@ -120,7 +120,7 @@ impl Rule {
     }
 }
 
-/// The sentence that an offset lies in, up to the last of its words.
+/// Returns the sentence that contains an offset, up to its last word.
 fn sentence<'a>(paragraph: &'a Paragraph, words: &[Word<'_>], offset: usize) -> &'a str {
     let sentences = words.chunk_by(|_, next| !next.begins);
     let around = sentences.filter_map(|words| Some((words.first()?.start, words.last()?.end())));
@@ -128,7 +128,7 @@ fn sentence<'a>(paragraph: &'a Paragraph, words: &[Word<'_>], offset: usize) -> 
     paragraph.text.get(start..end).unwrap_or_default()
 }
 
-/// Finds banned phrases. They do not overlap: the first one counts, and of these the longest.
+/// Finds banned phrases that do not overlap. The first match is used, and the longest phrase at that position.
 fn banned<'a, 'w>(
     phrases: &'a HashMap<String, Vec<Banned>>,
     words: &'w [Word<'w>],
@@ -153,7 +153,7 @@ fn banned<'a, 'w>(
     found
 }
 
-/// Tests whether `words` begin with a phrase; from the word `joined` on, each follows the word before it.
+/// Whether `words` begin with a phrase. From the word `joined` on, each must directly follow the previous word.
 fn starts_with(words: &[Word<'_>], phrase: &[String], joined: usize) -> bool {
     let is_same = |(index, (word, text)): (usize, (&Word<'_>, &String))| {
         (index < joined || word.follows) && word.text.to_lowercase() == *text
@@ -161,7 +161,7 @@ fn starts_with(words: &[Word<'_>], phrase: &[String], joined: usize) -> bool {
     words.len() >= phrase.len() && words.iter().zip(phrase).enumerate().all(is_same)
 }
 
-/// Keys of a file that have not been read yet.
+/// Keys of a rule file that have not been read yet.
 struct Values(BTreeMap<String, Value>);
 
 impl Values {

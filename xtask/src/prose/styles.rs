@@ -1,4 +1,4 @@
-//! The rules of each kind of file, from `.vale.ini` and the styles that it names.
+//! Rules for each kind of file, from `.vale.ini` and the styles it refers to.
 
 use std::fs::{read_dir, read_to_string};
 use std::io;
@@ -25,12 +25,12 @@ pub(super) enum StyleError {
 
 const CONFIGURATION: &str = ".vale.ini";
 
-/// One part of the configuration, such as `[*.md]`.
+/// Section of the configuration, such as `[*.md]`.
 #[derive(Debug, PartialEq, Eq)]
 struct Section {
     glob: String,
     styles: Vec<String>,
-    /// Rules of these styles that do not hold here.
+    /// Rules of the styles that are disabled in this section.
     off: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ fn style_rules(root: &Path, directory: &str, style: &str) -> Result<Vec<Rule>, S
     names.iter().map(rule).collect()
 }
 
-/// Returns the path of the styles and the sections, or a line with its error.
+/// Returns the path of the styles and the sections, or the number of an invalid line with its error.
 fn sections(text: &str) -> Result<(String, Vec<Section>), (usize, &'static str)> {
     let (mut path, mut sections) = (None, Vec::new());
     for (line, number) in text.lines().map(str::trim).zip(1..) {

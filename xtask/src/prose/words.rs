@@ -1,18 +1,18 @@
-//! Words and sentences of a paragraph.
+//! Splits a paragraph into words and sentences.
 
 use std::ops::Range;
 
-/// Words before whose stop a sentence does not end, in lower case.
+/// Lower-case abbreviations whose period does not end a sentence.
 const ABBREVIATIONS: &[&str] = &["cf", "e.g", "etc", "i.e", "vs"];
 
-/// A word, with the text between it and the word before.
+/// Word, with the text between the previous word and it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) start: usize,
-    /// True if only blanks and marks of emphasis lie between it and the word before, or the beginning.
+    /// Whether only blanks and emphasis markers separate the word from the previous word or the beginning.
     pub(super) follows: bool,
-    /// True for the first word of a sentence.
+    /// Whether the word is the first of a sentence.
     pub(super) begins: bool,
 }
 
@@ -22,7 +22,7 @@ impl Word<'_> {
     }
 }
 
-/// Returns letters and digits, with the signs that join them inside a word. Code is no word.
+/// Returns the words: letters and digits with the characters that join them. Code is not a word.
 pub(super) fn words(text: &str) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut at = 0;
@@ -56,7 +56,7 @@ fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Tests whether a sentence ends in the gap behind a word.
+/// Whether a sentence ends in the gap after a word.
 fn ends_sentence(last: &str, gap: &str) -> bool {
     let Some((_, after_stop)) = gap.split_once(['.', '!', '?']) else { return false };
     let after_stop = after_stop.trim_start_matches([')', ']', '"', '\'', '*', '_', '”']);
@@ -71,7 +71,7 @@ mod tests {
         words(text).into_iter().map(|word| word.text).collect()
     }
 
-    /// The words that begin a sentence.
+    /// Returns the words that begin a sentence.
     fn beginnings(text: &str) -> Vec<&str> {
         words(text).into_iter().filter(|word| word.begins).map(|word| word.text).collect()
     }

@@ -1,6 +1,6 @@
-//! The part of YAML that rules are written in: keys with a scalar, a list or a map of scalars.
+//! Subset of YAML used by rule files: keys with a scalar, a list or a map of scalars.
 //!
-//! A line that is anything else is an error, so nothing is read otherwise than vale reads it.
+//! Any other line is an error, so that no file is interpreted differently from vale.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Value>, YamlError> {
     Ok(values)
 }
 
-/// Splits a line into its key and the text behind the colon.
+/// Splits a line into its key and the text after the colon.
 fn entry(text: &str) -> Option<(String, &str)> {
     let (key, rest) = match text.strip_prefix('\'') {
         Some(quoted) => quoted.split_once("':")?,
@@ -68,7 +68,7 @@ fn entry(text: &str) -> Option<(String, &str)> {
     (is_key && is_separate && !key.contains('\'')).then(|| (key.to_owned(), rest.trim_start()))
 }
 
-/// A plain scalar, or one in single quotes. Double quotes have escapes, which are not read.
+/// Parses a plain or single-quoted scalar. Double quotes are rejected, because their escapes are not supported.
 fn scalar(text: &str) -> Result<String, &'static str> {
     if let Some(quoted) = text.strip_prefix('\'') {
         let inner =

@@ -1,4 +1,4 @@
-//! Builds the test programs of the workspace and runs several at a time.
+//! Builds the test programs of the workspace, and runs several at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -13,8 +13,7 @@ use super::tally::Tally;
 use crate::artifacts::{Artifact, Profile};
 use crate::cargo;
 
-/// The slowest programs, in this order. They start first, so that none of them runs alone at the
-/// end.
+/// The slowest test programs, which start first and in this order so that none of them runs alone at the end.
 const LONGEST: &[&str] = &[
     "kills",
     "crash",
@@ -29,13 +28,13 @@ const LONGEST: &[&str] = &[
     "hostile_sql",
 ];
 
-/// Time limit of a program. The longest takes nine minutes on two busy cores.
+/// Time limit of a test program. The slowest takes nine minutes on two busy cores.
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// A function with this prefix is the body of a process that a test starts, and no test by itself.
+/// Prefix of functions that are not tests themselves, but the body of a process started by a test.
 const CHILD: &str = "child_that_";
 
-/// A test program and the directory of its package, in which it runs.
+/// Test program, and the package directory in which it runs.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     name: String,
@@ -43,12 +42,11 @@ struct Program {
     directory: PathBuf,
 }
 
-/// Lines of the message of a failed test that are repeated at the end.
+/// Maximum number of lines of a failed test's message that are repeated at the end.
 const MESSAGE_LINES: usize = 20;
 
-/// Builds and runs all test programs. Prints the output of each when it has ended, adds its counts
-/// to `tally`, and repeats the names and messages of failed tests at the end. Returns `true` if
-/// everything was built and passed.
+/// Builds and runs all test programs. Prints the output of each program when it ends, adds its counts to `tally`, and repeats the
+/// names and messages of failed tests at the end. Returns `true` if everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
     let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill
@@ -69,7 +67,7 @@ pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::
     Ok(failures.is_empty())
 }
 
-/// Builds the programs, the longest first; `None` if something does not compile, which cargo has reported.
+/// Builds the programs and sorts the slowest first. Returns `None` if one does not compile; cargo has then printed the errors.
 fn build(root: &Path) -> Result<Option<VecDeque<Program>>, Box<dyn std::error::Error>> {
     let arguments = "test --workspace --tests --no-run --message-format json-render-diagnostics";
     let mut child = cargo(root).args(arguments.split(' ')).stdout(Stdio::piped()).spawn()?;
@@ -78,7 +76,7 @@ fn build(root: &Path) -> Result<Option<VecDeque<Program>>, Box<dyn std::error::E
     Ok(child.wait()?.success().then_some(programs))
 }
 
-/// Reads the test programs from the messages of cargo.
+/// Reads the paths of the test programs from cargo's messages.
 fn programs(messages: impl BufRead) -> Result<VecDeque<Program>, Box<dyn std::error::Error>> {
     let mut programs = Vec::new();
     for line in messages.lines() {
@@ -96,13 +94,13 @@ fn programs(messages: impl BufRead) -> Result<VecDeque<Program>, Box<dyn std::er
     Ok(programs.into())
 }
 
-/// Results of the programs that have ended.
+/// Results of the programs that have finished.
 struct Report<'a> {
     tally: &'a mut Tally,
     failures: Vec<String>,
 }
 
-/// Runs programs until none waits.
+/// Runs programs until none is waiting.
 fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io::Result<()> {
     loop {
         let Some(program) = lock(waiting).pop_front() else { return Ok(()) };
@@ -115,8 +113,8 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
     }
 }
 
-/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it
-/// would keep a pipe open, and the reader would wait for the orphan.
+/// Runs `command` to completion, or kills it after `limit`. The output goes to files, because an orphaned child would keep a pipe
+/// open and block the reader.
 fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
@@ -134,7 +132,7 @@ fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
 }
 
-/// All bytes of `file`, from its start.
+/// Returns the entire content of `file`, from the beginning.
 fn content(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -143,7 +141,7 @@ fn content(file: &mut File) -> io::Result<Vec<u8>> {
 }
 
 impl Report<'_> {
-    /// Writes the output of a program that has ended to `out`, and counts its tests.
+    /// Writes the output of a finished program to `out`, and counts its tests.
     fn add(
         &mut self,
         program: &Program,
@@ -174,13 +172,13 @@ impl Report<'_> {
             let (status, seconds) = (output.status, took.as_secs());
             self.failures.push(format!("{name}: it ended with {status} after {seconds} s"));
         }
-        // A program that was killed has no summary, and counts as one failed test.
+        // A program that was killed printed no summary, and counts as one failed test.
         self.tally.failed = self.tally.failed.max(failed_before + 1);
         Ok(())
     }
 }
 
-/// The first lines of the message of a failed test, which follow `---- NAME stdout ----` or `---- NAME ----`.
+/// Returns the first lines of a failed test's message, which follow `---- NAME stdout ----` or `---- NAME ----`.
 fn message<'a>(report: &'a str, test: &str) -> impl Iterator<Item = &'a str> {
     let is_header = move |line: &str| {
         let header = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" ----"));
@@ -234,7 +232,7 @@ mod tests {
         };
         let mut tally = Tally::default();
         let mut report = Report { tally: &mut tally, failures: Vec::new() };
-        // The run that contains this test would count printed lines.
+        // A real output would be counted by the run that contains this test.
         let mut out = Vec::new();
         let failed = "test a::b ... FAILED\n\nfailures:\n\n---- a::b stdout ----\nit broke\n\nfailures:\n    a::b\n\n\
             test result: FAILED. 4 passed; 1 failed; 0 ignored;\n";

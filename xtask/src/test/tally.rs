@@ -1,9 +1,9 @@
-//! Counts the reports of test programs.
+//! Counts the results in the reports of test programs.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
 
-/// The sum of the summary lines of several test programs.
+/// Sum of the summary lines of several test programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Hands every line of `report` on to `out` as it comes, and adds the summaries among them.
+    /// Copies every line of `report` to `out` as it arrives, and adds the summaries it contains.
     pub(crate) fn count(
         &mut self,
         mut report: impl BufRead,
@@ -27,8 +27,8 @@ impl Tally {
         out.flush()
     }
 
-    /// Adds a line like `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`; any
-    /// other line counts nothing.
+    /// Adds the counts of a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`, and ignores any other
+    /// line.
     fn add(&mut self, line: &str) {
         let Some(result) = line.strip_prefix("test result: ") else { return };
         let Some((_, counts)) = result.split_once(". ") else { return };

@@ -1,4 +1,4 @@
-//! Permitted dependencies between our crates.
+//! Allowed dependencies between our crates.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ struct Arrows {
     from: &'static str,
     /// Crates that the crate itself may use.
     to: &'static [&'static str],
-    /// Further crates that its tests may use.
+    /// Additional crates that its tests may use.
     to_in_tests: &'static [&'static str],
 }
 
-/// Any other arrow is refused, and so is a crate that does not stand here.
+/// Any other dependency, and any crate missing from this list, is rejected.
 const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-core", to: &[], to_in_tests: &[] },
     Arrows { from: "actum-edit", to: &["actum-core"], to_in_tests: &[] },
@@ -181,7 +181,7 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "xtask", to: &[], to_in_tests: &[] },
 ];
 
-/// The part of `cargo metadata` that is looked at.
+/// Fields of `cargo metadata` that are read.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -196,9 +196,9 @@ struct Package {
 
 #[derive(Deserialize)]
 struct Dependency {
-    /// The name of the package, also where the manifest renames it.
+    /// Name of the package, even if the manifest renames it.
     name: String,
-    /// Absent for a dependency of the crate itself.
+    /// Kind of dependency. `None` is a normal dependency of the crate itself.
     kind: Option<Kind>,
 }
 
@@ -209,7 +209,7 @@ enum Kind {
     Build,
 }
 
-/// Reason why the arrows could not be read.
+/// Reason why the dependencies could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ArrowsError {
     #[error("starting `cargo metadata`: {0}")]
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::tidy::tree::testing::write_tree;
 
-    /// A workspace of these crates, each with the lines of its manifest after `[package]`.
+    /// Returns the findings in a workspace of these crates, each with the lines after `[package]` in its manifest.
     fn found(crates: &[(&str, &str)]) -> Vec<String> {
         let mut files = vec![(
             "Cargo.toml".into(),

@@ -1,4 +1,4 @@
-//! The table in `docs/conformance.md`: every requirement has its rule, its code and its tests.
+//! Checks that in `docs/conformance.md`, every requirement has its rule, code and tests.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use super::tree::Tree;
 
 const TABLE: &str = "docs/conformance.md";
 
-/// The requirements that must have a row. Rows beyond these are held to the same.
+/// Requirements that must have a row. Additional rows are checked in the same way.
 const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("FO", 1..=10),
     ("FE", 1..=17),
@@ -18,15 +18,15 @@ const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("D", 1..=8),
 ];
 
-/// Beginning of the rule of a requirement that is still to be built.
+/// Prefix of the rule of a requirement that is not implemented yet.
 const NOT_BUILT: &str = "Not built:";
 
-/// `| number | rule | code files | tests |`
+/// Table row: `| number | rule | code files | tests |`.
 struct Row {
     line: usize,
     number: String,
     rule: String,
-    /// Paths from the root of the repository.
+    /// Paths relative to the root of the repository.
     code: Vec<String>,
     tests: Vec<String>,
 }
@@ -101,7 +101,7 @@ impl Row {
     }
 }
 
-/// The rows of the table, and the lines that look like one and are malformed.
+/// Returns the rows of the table, and findings about malformed rows.
 fn rows(text: &str) -> (Vec<Row>, Vec<Finding>) {
     let (mut rows, mut findings) = (Vec::new(), Vec::new());
     for (line, content) in (1..).zip(text.lines()) {
@@ -125,7 +125,7 @@ fn rows(text: &str) -> (Vec<Row>, Vec<Finding>) {
     (rows, findings)
 }
 
-/// An area in capitals and a number, such as `FO-1`.
+/// Whether a cell is a requirement number, such as `FO-1`: an area in capitals and a number.
 fn is_number(cell: &str) -> bool {
     cell.split_once('-').is_some_and(|(prefix, number)| {
         !prefix.is_empty()
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
     use crate::tidy::tree::testing;
 
-    /// Findings for this table, in a tree with one code file and two tests; those about numbers
-    /// that have no row are left out.
+    /// Returns the findings for this table in a tree with one code file and two tests, except those about requirement numbers
+    /// without a row.
     fn found(table: &str) -> Vec<String> {
         let tests = "/// FO-1, FO-2\n#[test]\nfn it_holds() {}\n#[test]\nfn it_does_not_say() {}\n";
         let files = [("docs/conformance.md", table), ("src/a.rs", ""), ("tests/t.rs", tests)];

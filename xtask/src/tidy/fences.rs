@@ -1,4 +1,4 @@
-//! Words that only some files may use.
+//! Words that only certain files may use.
 
 use super::Finding;
 use super::mask::lines_with_word;
@@ -6,33 +6,33 @@ use super::tree::Tree;
 
 struct Fence {
     word: &'static str,
-    /// Returns true if this file may use it.
+    /// Returns whether the file at `path` may use the word.
     is_open: fn(path: &str) -> bool,
     reason: &'static str,
 }
 
 const SYSTEM_CALLS: &str = "crates/actum-workspace/src/disk/";
-/// A sandbox is made of system calls.
+/// The sandbox consists of system calls.
 const SANDBOX: &str = "crates/actum-sandbox/src/";
 const UNWRAPPED: &str = "crates/actum-sandbox/src/sys.rs";
-/// The library of DuckDB is called by its C interface.
+/// The DuckDB library is called through its C interface.
 const DUCKDB: &str = "crates/actum-sql/src/duckdb.rs";
-/// An attack makes calls that no library wraps.
+/// The hostile tests make system calls that no library wraps.
 const HOSTILE: &str = "crates/actum-sandbox/tests/hostile/";
 
-/// Keys and ledgers lie outside any workspace.
+/// Keys and ledgers are stored outside any workspace.
 const LEDGER_HOME: &str = "crates/actum-ledger/src/home/disk.rs";
 
-/// Policies lie beside the workspace, and are read by their paths.
+/// Policies are stored next to the workspace, and read by path.
 const POLICIES: &str = "crates/actum/src/policies.rs";
 
-/// Roots, homes and configurations lie anywhere, and are looked at before a workspace is opened.
+/// Roots, homes and configurations may be at any path, and are examined before a workspace is opened.
 const REAL_PATHS: &str = "crates/actum/src/real_path.rs";
-/// Packages of plugins lie anywhere, and no link in them is followed.
+/// Plugin packages may be at any path, and no link in them is followed.
 const PACKAGES: &str = "crates/actum/src/plugin/directory.rs";
-/// Result files are created below a directory that was opened without following links.
+/// Result files are created in a directory that was opened without following links.
 const RESULTS: &str = "crates/actum-cli/src/output_file.rs";
-/// Settings of clients are replaced below a directory that was opened without following links.
+/// Client settings are replaced in a directory that was opened without following links.
 const CLIENT_SETTINGS: &str = "crates/actum-cli/src/verb/protect/file.rs";
 
 const FENCES: &[Fence] = &[

@@ -1,11 +1,11 @@
-//! Rules of every source file: a first line, a length, a name that says something.
+//! Rules for every source file: its first line, its length and a meaningful name.
 
 use super::Finding;
 use super::tree::{Source, Tree};
 
 const LINES_MAX: usize = 600;
 
-/// Names under which anything can be put, and so is. A plural counts too.
+/// Names that attract unrelated code. Their plurals are rejected as well.
 const MAGNETS: &[&str] = &["util", "utility", "helper", "common", "manager", "misc"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -35,8 +35,8 @@ fn length(source: &Source) -> Option<Finding> {
     })
 }
 
-/// Judges the last word of every part of the path: `path_utils.rs` and `common/mod.rs` are
-/// magnets, `common_prefix.rs` is a thing.
+/// Checks the last word of every path component: `path_utils.rs` and `common/mod.rs` attract unrelated code, while
+/// `common_prefix.rs` describes one thing.
 fn name(source: &Source) -> Option<Finding> {
     let stem = source.path.strip_suffix(".rs").unwrap_or(&source.path);
     let magnet = stem.split('/').find_map(|part| {

@@ -1,13 +1,13 @@
-//! Views of a Rust source without comments and literals, so that a word in a message is no use of it.
+//! Views of a Rust source without comments and literals, so that a word in a message does not count as a use.
 
 use crate::lexer::{Kind, pieces};
 
-/// Two views of a Rust source. Both keep its line breaks and have blanks for the rest, so a line
-/// number means the same in each.
+/// Two views of a Rust source. Both keep the line breaks and replace everything else that is hidden with blanks, so line numbers
+/// are the same in both.
 pub(super) struct Masked {
-    /// Only code: neither comments nor the literals for text and characters.
+    /// Code without comments and without string and character literals.
     pub(super) code: String,
-    /// Only the outer doc comments, those that begin with three slashes.
+    /// Outer doc comments that begin with three slashes.
     pub(super) docs: String,
 }
 
@@ -31,7 +31,7 @@ fn show(view: &mut String, piece: &str, visible: bool) {
     }
 }
 
-/// Returns the lines, counted from 1, on which `word` is a word of its own in `code`.
+/// Returns the numbers, counted from 1, of the lines on which `word` occurs in `code` as a whole word.
 pub(super) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     let stands_in = |line: &str| line.split(|char| !is_part(char)).any(|found| found == word);
@@ -42,7 +42,7 @@ pub(super) fn lines_with_word(code: &str, word: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Returns both views, line for line, with every run of blanks as one.
+    /// Returns both views, line by line, with runs of blanks reduced to one.
     fn views(text: &str) -> (String, String) {
         let Masked { code, docs } = Masked::new(text);
         let squeeze = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

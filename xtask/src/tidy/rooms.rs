@@ -1,10 +1,9 @@
-//! No cycles between the top-level modules of a crate.
+//! Checks that the top-level modules of a crate have no dependency cycles.
 //!
-//! A file `src/x.rs` and its directory `src/x/` are one module; `lib.rs` and `main.rs` are the
-//! root. One module uses another by a path in its code. Imports are followed to the module that
-//! defines the name, and a `pub use` of what lies below the file itself uses nothing. Code below
-//! `#[cfg(test)]` is left out. Not seen are calls of methods, names that come through a glob or a
-//! macro, and the depth of paths in inline modules.
+//! A file `src/x.rs` and its directory `src/x/` form one module; `lib.rs` and `main.rs` are the root. A path in the code of one
+//! module is a use of another module. Imports are followed to the module that defines the name. A `pub use` of items in the file's
+//! own submodules is not a use. Code below `#[cfg(test)]` is ignored. Method calls, names from globs or macros, and the depth of
+//! paths in inline modules are not detected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -12,16 +11,16 @@ use super::Finding;
 use super::tree::{Source, Tree};
 
 const ROOT: &str = "(root)";
-/// Re-exports that are followed one after the other.
+/// Maximum number of re-exports that are followed in sequence.
 const REEXPORTS_MAX: usize = 8;
 
 /// Segments of a path from the root of the crate.
 type Path<'a> = Vec<&'a str>;
-/// The modules of a crate.
+/// Modules of a crate.
 type Modules<'a> = HashSet<Path<'a>>;
-/// Imports of each module, by their names there; `None` if one comes from another crate.
+/// Imports of each module, by their local names. `None` is an import from another crate.
 type Imports<'a> = HashMap<(Path<'a>, &'a str), Option<Path<'a>>>;
-/// For each top-level module, the modules it uses and the first place of each use.
+/// Modules that each top-level module uses, with the first place of each use.
 type Uses<'a> = BTreeMap<&'a str, BTreeMap<&'a str, String>>;
 
 #[derive(Clone, Copy)]
@@ -31,13 +30,13 @@ struct Token<'a> {
 }
 
 struct File<'a> {
-    /// Relative to the root of the repository.
+    /// Path relative to the root of the repository.
     path: &'a str,
     module: Path<'a>,
     tokens: Vec<Token<'a>>,
 }
 
-/// One path in the code of a module.
+/// Path that occurs in the code of a module.
 struct Reference<'a> {
     module: Path<'a>,
     target: Path<'a>,
@@ -63,7 +62,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Uses of top-level modules by each other.
+/// Returns which top-level modules use each other.
 fn uses<'a>(sources: &[(&'a Source, &'a str)]) -> Uses<'a> {
     let files = files(sources);
     let modules: Modules<'_> = files.iter().map(|file| file.module.clone()).collect();
@@ -81,7 +80,7 @@ fn uses<'a>(sources: &[(&'a Source, &'a str)]) -> Uses<'a> {
     uses
 }
 
-/// The files of a crate without those that only tests have.
+/// Returns the files of a crate, except those that are compiled only for tests.
 fn files<'a>(sources: &[(&'a Source, &'a str)]) -> Vec<File<'a>> {
     let (mut files, mut test_modules) = (Vec::new(), HashSet::new());
     for (source, file) in sources {
@@ -112,13 +111,13 @@ fn read_paths<'a>(
         };
         let is_import = token.text == "use";
         let is_path = tokens.get(at + 1).is_some_and(|next| next.text == "::");
-        // The path in `pub(in PATH)` uses nothing.
+        // The path in `pub(in PATH)` is not a use.
         let is_inside = before(1) == "::" || (before(2), before(1)) == ("(", "in");
         if !is_import && (!is_path || is_inside) {
             at += 1;
             continue;
         }
-        // `pub` or `pub(crate)`.
+        // A `pub` or `pub(crate)` import.
         let is_export = is_import && ["pub", ")"].contains(&before(1));
         let mut leaves = Vec::new();
         at = tree_of_paths(tokens, at + usize::from(is_import), &[], &mut leaves).max(at + 1);
@@ -135,14 +134,14 @@ fn read_paths<'a>(
     }
 }
 
-/// The module that a file below `src/` holds.
+/// Returns the module defined by a file below `src/`.
 fn module_of(file: &str) -> Path<'_> {
     let stem = file.strip_suffix(".rs").unwrap_or(file);
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     if ["lib", "main"].contains(&stem) { Vec::new() } else { stem.split('/').collect() }
 }
 
-/// Words, `::` and every other character but blanks.
+/// Splits code into words, `::` and single characters, without blanks.
 fn tokens(code: &str) -> Vec<Token<'_>> {
     let is_part = |char: char| char.is_alphanumeric() || char == '_';
     let mut tokens = Vec::new();
@@ -162,7 +161,7 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// The tokens without items that only tests have, and the names of the modules among these.
+/// Returns the tokens without test-only items, and the names of the test-only modules.
 fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
     let (mut kept, mut modules) = (Vec::with_capacity(tokens.len()), Vec::new());
     let mut rest = tokens;
@@ -180,13 +179,13 @@ fn without_tests<'a>(tokens: &[Token<'a>]) -> (Vec<Token<'a>>, Vec<&'a str>) {
     (kept, modules)
 }
 
-/// Returns true if an attribute comes first that only items of tests have.
+/// Whether the tokens begin with an attribute of a test-only item.
 fn begins_test(tokens: &[Token<'_>]) -> bool {
     let start: String = tokens.iter().take(7).map(|token| token.text).collect();
     ["#[cfg(test", "#[cfg(all(test", "#[test]"].iter().any(|it| start.starts_with(it))
 }
 
-/// Number of tokens of an item with its attributes.
+/// Returns the number of tokens of an item, including its attributes.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let mut depth = 0_usize;
     let mut is_attribute = false;
@@ -208,8 +207,8 @@ fn item_length(tokens: &[Token<'_>]) -> usize {
     tokens.len()
 }
 
-/// Reads a path, or a tree of them in braces, from `at` on. Adds each with the name that it gets, and returns the index
-/// behind.
+/// Parses a path, or a braced tree of paths, that begins at `at`. Adds each path with the name it is bound to, and returns the
+/// index after the end.
 fn tree_of_paths<'a>(
     tokens: &[Token<'a>],
     mut at: usize,
@@ -251,8 +250,7 @@ fn tree_of_paths<'a>(
     at
 }
 
-/// Returns the path from the root of the crate; `None` if it leads to another crate or begins with
-/// a local name.
+/// Returns the path from the crate root, or `None` if it leads to another crate or begins with a local name.
 fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Option<Path<'a>> {
     let supers = path.iter().take_while(|it| **it == "super").count();
     match path.first().copied()? {
@@ -268,7 +266,7 @@ fn absolute<'a>(path: Path<'a>, module: &Path<'a>, modules: &Modules<'a>) -> Opt
     }
 }
 
-/// Returns the top-level module that defines the target of a path; `None` if another crate does.
+/// Returns the top-level module that defines the target of a path, or `None` if another crate does.
 fn defining_module<'a>(
     mut path: Path<'a>,
     modules: &Modules<'a>,
@@ -289,8 +287,7 @@ fn defining_module<'a>(
     None
 }
 
-/// Returns the shortest cycle of each group of modules that use each other, through its first one,
-/// as text.
+/// Returns, as text, the shortest cycle through the first module of each group of modules that use each other.
 fn cycles(uses: &Uses<'_>) -> Vec<String> {
     let (mut cycles, mut known) = (Vec::new(), BTreeSet::<&str>::new());
     for &start in uses.keys() {
@@ -316,7 +313,7 @@ fn cycles(uses: &Uses<'_>) -> Vec<String> {
     cycles
 }
 
-/// All modules that `start` uses, directly or not, each with the module before it on the shortest way.
+/// Returns all modules that `start` uses directly or indirectly, each with its predecessor on the shortest path.
 fn reached<'a>(uses: &Uses<'a>, start: &'a str) -> BTreeMap<&'a str, &'a str> {
     let (mut reached, mut open) = (BTreeMap::new(), VecDeque::from([start]));
     while let Some(user) = open.pop_front() {

@@ -1,17 +1,17 @@
-//! Every test of the tree that runs, with its doc comment.
+//! Finds every test that is run, with its doc comment.
 
 use super::tree::{Source, Tree};
 
-/// A function with `#[test]`, in a module, an integration test or a `proptest!` block.
+/// Function with `#[test]`, in a module, an integration test or a `proptest!` block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Test {
     pub(super) name: String,
-    /// Its doc comment, without the slashes.
+    /// Doc comment of the test, without the slashes.
     docs: String,
 }
 
 impl Test {
-    /// Returns true if the doc comment names this requirement: `FO-1` is not named by `FO-10`.
+    /// Whether the doc comment contains this requirement number; `FO-10` does not contain `FO-1`.
     pub(super) fn names(&self, requirement: &str) -> bool {
         self.docs
             .split(|char: char| !char.is_ascii_alphanumeric() && char != '-')
@@ -19,7 +19,7 @@ impl Test {
     }
 }
 
-/// Ignored tests prove nothing and are left out.
+/// Returns all tests except ignored ones, which prove nothing.
 pub(super) fn tests(tree: &Tree) -> Vec<Test> {
     tree.sources.iter().flat_map(tests_of).collect()
 }
@@ -37,11 +37,11 @@ fn tests_of(source: &Source) -> Vec<Test> {
     tests
 }
 
-/// Docs and attributes before an item whose first line has not come yet.
+/// Doc comments and attributes that precede an item.
 #[derive(Default)]
 struct Pending {
     docs: String,
-    /// Attributes, the last one perhaps not closed yet.
+    /// Attributes of the item, the last of which may not be closed yet.
     attributes: String,
 }
 

@@ -1,4 +1,4 @@
-//! The repository as the checks see it: every Rust source, read once.
+//! The repository as seen by the checks, with every Rust source read once.
 
 use std::fs::{read_dir, read_to_string};
 use std::io;
@@ -8,13 +8,13 @@ use super::mask::Masked;
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
-    /// In the order of their paths.
+    /// Sources in the order of their paths.
     pub(crate) sources: Vec<Source>,
 }
 
-/// One `.rs` file.
+/// Rust source file.
 pub(crate) struct Source {
-    /// Relative to the root.
+    /// Path relative to the root.
     pub(crate) path: String,
     pub(crate) text: String,
     pub(super) masked: Masked,
@@ -27,9 +27,9 @@ pub(crate) struct ReadError {
     source: io::Error,
 }
 
-/// Inputs and expected outputs of scenarios are data, even where they are Rust.
+/// Inputs and expected outputs of scenarios are data, even if they are Rust files.
 const DATA_DIRECTORY: &str = "scenarios";
-/// Marks build output, whatever the directory is called.
+/// File that marks a directory of build output, whatever its name.
 const CACHE_MARK: &str = "CACHEDIR.TAG";
 
 impl Tree {
@@ -55,7 +55,7 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError + '_ {
     move |source| ReadError { path: path.to_owned(), source }
 }
 
-/// Follows no symlink, so it ends and stays inside.
+/// Collects the sources without following symbolic links, so that it terminates and stays in the tree.
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut entries = read_dir(directory)?.collect::<Result<Vec<_>, _>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -85,7 +85,7 @@ pub(crate) mod testing {
 
     use super::Tree;
 
-    /// A directory with these files, by path and content.
+    /// Creates a directory with these files, given by path and content.
     pub(crate) fn write_tree(files: &[(&str, &str)]) -> TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, content) in files {

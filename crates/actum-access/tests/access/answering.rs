@@ -1,4 +1,4 @@
-//! Answers of the policies to a change, with their grounds.
+//! Decisions of the access policies about a change, and the grounds that each decision gives.
 
 use actum_access::{
     Access, AccessAction, AccessAnswer, AccessRequest, ChangeKind, GROUNDS_MAX, REQUEST_PATHS_MAX,
@@ -36,7 +36,7 @@ fn answer(text: &str, change: impl FnOnce(&mut AccessRequest)) -> AccessAnswer {
     policies(text).answer(&request)
 }
 
-/// Returns the sentences of the grounds.
+/// Returns the text of each ground of an answer.
 fn sentences(answer: &AccessAnswer) -> Vec<String> {
     answer.grounds.iter().map(ToString::to_string).collect()
 }
@@ -52,7 +52,7 @@ fn access(condition: &str, change: impl FnOnce(&mut AccessRequest)) -> Access {
 const TIER_GROUND: &str =
     "forbidden by `actum.tier`: a change of tier R3 or R4 never runs without a person's agreement";
 
-/// AEC-6: allowed, needs approval, denied; each with the deciding policies.
+/// AEC-6: a request is allowed, needs approval or is denied, and the answer names the policies that decided.
 #[test]
 fn answer_has_three_outcomes_and_names_the_deciding_policies() {
     let is = |answer: AccessAnswer, access: Access, grounds: &[&str]| {
@@ -143,7 +143,7 @@ fn answer_reports_the_minimum_number_of_approvals() {
     assert_eq!(access("context.approvals < 1", |request| request.approvals = 1), Access::Denied);
 }
 
-/// AEC-6: the search for more approvals does not depend on the spelling of a policy.
+/// AEC-6: the number of missing approvals is found however a policy phrases its condition.
 #[test]
 fn approvals_are_detected_however_a_policy_spells_them() {
     for condition in [
@@ -170,7 +170,7 @@ fn approvals_are_detected_however_a_policy_spells_them() {
     }
 }
 
-/// AEC-6: policies about other actions have no effect, and those with a list of actions do.
+/// AEC-6: a policy applies only to the actions it lists.
 #[test]
 fn policies_apply_only_to_the_actions_in_their_head() {
     let text = r#"
@@ -189,7 +189,7 @@ fn policies_apply_only_to_the_actions_in_their_head() {
     }
 }
 
-/// AEC-6: fails closed, with any other policies.
+/// AEC-6: a policy that fails to evaluate denies the request, whatever the other policies say.
 #[test]
 fn a_policy_that_cannot_be_evaluated_denies() {
     let overflow = "permit(principal, action, resource);\n@id(\"sum\") forbid(principal, action, \
@@ -202,11 +202,11 @@ fn a_policy_that_cannot_be_evaluated_denies() {
         );
     };
     denied(overflow, "`sum` cannot be evaluated: a number overflows");
-    // Also if only more approvals cause the failure.
+    // This policy fails to evaluate only for some number of approvals, but that already denies the request.
     let later = "permit(principal, action, resource) when { context.approvals > 1 };\npermit( \
                  principal, action, resource) when { context.approvals + 9223372036854775806 < 0 };";
     denied(later, "policy 2 cannot be evaluated: a number overflows");
-    // An unknown user.
+    // The policy reads an attribute of a user other than the one in the request.
     let other = "permit(principal, action, resource);\nforbid(principal, action, resource) when { \
                  User::\"bob\".uid == 0 };";
     denied(
@@ -215,7 +215,7 @@ fn a_policy_that_cannot_be_evaluated_denies() {
     );
 }
 
-/// AEC-6: each fact of a change reaches the policies unchanged.
+/// AEC-6: policies see every attribute of a change unmodified.
 #[test]
 fn policies_can_test_every_part_of_a_request() {
     let with_agent = |request: &mut AccessRequest| request.agent = Some("coder \"1\"".to_owned());
@@ -244,7 +244,7 @@ fn policies_can_test_every_part_of_a_request() {
     }
 }
 
-/// AEC-6: a name that is not UTF-8 equals no other, and the directories above it are known.
+/// AEC-6: a path that is not UTF-8 gets a name that no other path has, and its parent directories remain known.
 #[test]
 fn non_utf8_path_gets_a_unique_hex_name() {
     let change = |request: &mut AccessRequest| request.paths = paths(&[b"src/\xff/a", b"src/b"]);
@@ -253,7 +253,7 @@ fn non_utf8_path_gets_a_unique_hex_name() {
     assert_eq!(access(condition, change), Access::Allowed);
 }
 
-/// AEC-6: each limit, on both its sides; a request beyond it is denied.
+/// AEC-6: a request at each limit is answered, and one beyond it is denied.
 #[test]
 fn a_request_has_limits() {
     let everything = "permit(principal, action, resource) when { context.tier <= 4 };";

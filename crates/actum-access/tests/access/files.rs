@@ -1,4 +1,4 @@
-//! Policies of several files, and their effect on the gate.
+//! Access policies that are spread over several files, and their effect on the gate.
 
 use actum_access::{Access, AccessError, AccessFileError, AccessPolicies, Cedar, POLICY_BYTES_MAX};
 use actum_core::path_name::PathName;
@@ -20,7 +20,7 @@ fn refused(files: &[AccessText]) -> String {
     AccessPolicies::read_files(files).unwrap_err().to_string()
 }
 
-/// Creates a change of these paths, one line in each, requested by ada.
+/// Creates a change requested by `ada` that writes one line to each of these paths.
 fn case(paths: &[&str]) -> Case {
     let effect = |path: &&str| PathEffect {
         path: PathName(RelPath::new(path).unwrap()),
@@ -51,7 +51,7 @@ const ALL: &str = "permit (principal, action, resource);";
 const NO_CI: &str = "@id(\"no-ci\")\n@reason(\"CI is changed by hand\")\nforbid (principal, action, \
                      resource) when { context.directories.contains(\"ci\") };";
 
-/// AEC-6: grounds name the file and the policy, and do not depend on the order of the files.
+/// AEC-6: grounds name both the file and the policy, and do not depend on the order of the files.
 #[test]
 fn policies_of_several_files_combine_and_grounds_name_file_and_policy() {
     let (all, ci) = (file("all.cedar", ALL), file("ci.cedar", NO_CI));
@@ -69,13 +69,13 @@ fn policies_of_several_files_combine_and_grounds_name_file_and_policy() {
             (Verdict::Deny, ground.to_owned())
         );
     }
-    // Alone, a file that only forbids permits nothing.
+    // A file that contains only `forbid` policies permits nothing by itself.
     let nothing = (Verdict::Deny, "no access policy permits the request".to_owned());
     assert_eq!(access_gate(&[ci], case(&["src/a"])), nothing);
     assert_eq!(access_gate(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
 }
 
-/// AEC-6: a problem is reported with its file, and lines are those of that file.
+/// AEC-6: an error names the file it is in, with the line number in that file.
 #[test]
 fn policy_errors_report_the_file() {
     let sound = file("a.cedar", &format!("{ALL}\n"));
@@ -86,13 +86,13 @@ fn policy_errors_report_the_file() {
         "`b.cedar`: the access policies are not valid: `no-ci`, line 4: attribute `folders` in context"
     ));
     assert_eq!(AccessPolicies::read_files(&[wrong, sound.clone()]).unwrap_err(), error);
-    // A file cannot end a policy that another began.
+    // A policy that is left unfinished in one file cannot be completed in another.
     let begun = file("b.cedar", "permit (principal, action, resource) when { context.undo");
     let ended = file("c.cedar", "};");
     assert!(refused(&[sound.clone(), begun, ended]).starts_with("`b.cedar`: "));
     let open = file("b.cedar", "permit (principal, action, resource) // the end is in");
     assert!(refused(&[open, file("c.cedar", ";")]).starts_with("`b.cedar`: "));
-    // Names are reported with their files, so they must be unique only within a file.
+    // Grounds name the file too, so a policy name has to be unique only within its file.
     let ci = file("ci.cedar", NO_CI);
     assert!(AccessPolicies::read_files(&[ci.clone(), file("d.cedar", NO_CI)]).is_ok());
     let twice = file("ci.cedar", &format!("{NO_CI}{NO_CI}"));
@@ -100,7 +100,7 @@ fn policy_errors_report_the_file() {
     assert_eq!(refused(&[twice]), same);
 }
 
-/// AEC-6: the limits hold for all files together.
+/// AEC-6: the limits apply to the combined policies of all files.
 #[test]
 fn policy_limits_apply_to_all_files_together() {
     let half = format!("// {}", "x".repeat(POLICY_BYTES_MAX / 2 - 3));
@@ -139,14 +139,14 @@ fn every_fact_of_a_bundled_change_reaches_the_policies() {
                   context.paths == ["a", "a/b", "old/b", "c"] && context.directories == ["a", "old"] &&
                   !context.undo"#;
     assert!(holds(what, all.clone()));
-    // An undo that keeps later edits, and a redo.
+    // Only the undo sets `context.undo`, and the redo does not.
     let undoes = Some("r0000000000n".parse().unwrap());
     let undo = Case { undoes, work: WorkKind::Undo, ..case(&["a"]) };
     assert!(holds("context.undo", undo.clone()));
     assert!(!holds("context.undo", Case { work: WorkKind::Redo, ..undo }));
 }
 
-/// AEC-6, AEC-8: a root inside a workspace does not change the effect of a policy that names a path or a workspace.
+/// AEC-6, AEC-8: policies that name a path or workspace have the same effect when the root is a subdirectory of the workspace.
 #[test]
 fn policies_apply_from_every_root_inside_their_workspace() {
     let is_forbidden = |condition: &str, root: &str, path: &str| {
@@ -170,7 +170,7 @@ fn policies_apply_from_every_root_inside_their_workspace() {
     assert!(!is_forbidden(r#"resource in Workspace::"/srv/ap""#, "/srv/app/release", "a.md"));
 }
 
-/// AA-5, AEC-6: a change gets one approval, so a policy that needs more denies; the built-in policies hold.
+/// AA-5, AEC-6: the gate asks for at most one approval, so a policy that needs two denies; built-in policies still apply.
 #[test]
 fn gate_asks_for_one_approval_and_denies_when_two_are_needed() {
     let when =
@@ -194,7 +194,7 @@ fn gate_asks_for_one_approval_and_denies_when_two_are_needed() {
     assert!(ground.starts_with("forbidden by `actum.tier`: "), "{ground}");
 }
 
-/// AEC-10: fails closed, with the same words for any version of Cedar.
+/// AEC-10: an evaluation error denies the change with a message that does not depend on the version of Cedar.
 #[test]
 fn gate_denies_when_a_policy_cannot_be_evaluated() {
     let text = format!(
@@ -221,7 +221,7 @@ fn replay_confirms_decisions_only_with_cedar() {
         let problem = replay(&bytes, &policy_bytes, &record, &NoAccess).unwrap_err();
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     }
-    // A text that this version cannot read led to no decision of this version.
+    // This version cannot have made a decision with a policy that it fails to parse.
     let policy = Policy::default().with_access(vec![file("a.cedar", "permit")]);
     let bundle = bundle(case(&["a"]), &policy);
     let decision = decide(&bundle, &policy, &Cedar::default());
@@ -236,7 +236,7 @@ fn replay_confirms_decisions_only_with_cedar() {
     assert!(matches!(problem, ReplayProblem::EngineUnsupported { .. }), "{problem}");
 }
 
-/// AEC-6: the last policies are read once, for all clones.
+/// AEC-6: the most recently parsed policies are cached and shared by all clones.
 #[test]
 fn unchanged_policies_are_cached_and_changed_ones_are_read_again() {
     let (cedar, all) = (Cedar::default(), [file("a.cedar", ALL)]);
@@ -245,7 +245,7 @@ fn unchanged_policies_are_cached_and_changed_ones_are_read_again() {
     let other = cedar.read(&[file("b.cedar", ALL)]).unwrap();
     assert!(!std::sync::Arc::ptr_eq(&first, &other));
     assert_eq!(other.count_in("a.cedar"), 0);
-    // An unreadable text leaves the cache unchanged.
+    // A policy that fails to parse does not replace the cached one.
     assert!(cedar.read(&[file("c.cedar", "permit")]).is_err());
     let judge: &dyn AccessJudge = &cedar;
     let policy = Policy::default();

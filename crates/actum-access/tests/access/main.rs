@@ -1,5 +1,4 @@
-//! Tests of the access policies: reading, rejection, answers and their grounds, in any order of the policies and
-//! with any permissions of an operator.
+//! Access policies: parsing, rejection, answers and their grounds, for any order of policies and any operator permissions.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +17,7 @@ mod reading;
 use actum_access::{AccessAction, AccessPolicies, AccessRequest, ChangeKind};
 use actum_core::RelPath;
 
-/// Returns a change of one file, of tier R2, without approvals.
+/// Returns a request to change one file at risk tier R2, without any approvals.
 fn request() -> AccessRequest {
     AccessRequest {
         user: "ada".to_owned(),

@@ -1,4 +1,4 @@
-//! Properties of all policies and all requests.
+//! Property tests over random policies and requests.
 
 use actum_access::{Access, AccessAction, AccessPolicies};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ const POLICIES: [&str; 10] = [
     r#"permit (principal, action, resource) when { User::"bob".uid == 1 };"#,
 ];
 
-/// Names a policy by its text, so that its name does not depend on its position.
+/// Names a policy after its text, so that the name does not depend on its position.
 fn named(policy: usize) -> String {
     format!("@id(\"p{policy}\") {}\n", POLICIES[policy])
 }
@@ -29,7 +29,7 @@ fn read(chosen: &[usize]) -> AccessPolicies {
     AccessPolicies::read(&chosen.iter().map(|&policy| named(policy)).collect::<String>()).unwrap()
 }
 
-/// Returns the expected answer, from the results of the single policies.
+/// Computes the expected answer from the results of the individual policies.
 fn model(
     chosen: &[usize],
     tier: u8,
@@ -78,8 +78,7 @@ fn any_chosen() -> impl Strategy<Value = Vec<usize>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// AEC-6: answer and grounds depend neither on the order of the policies nor on the time of reading, and the answer
-    /// is the model's.
+    /// AEC-6: answer and grounds match the model, and depend neither on the order of the policies nor on when they were read.
     #[test]
     fn answer_matches_the_model_in_any_policy_order(
         (chosen, shuffled) in any_chosen().prop_flat_map(|chosen| {
@@ -100,7 +99,7 @@ proptest! {
         prop_assert_eq!(answer.access, access);
     }
 
-    /// AEC-6: no text ends the program.
+    /// AEC-6: no policy text makes the parser panic.
     #[test]
     fn any_policy_text_is_read_or_rejected(pieces in prop::collection::vec(select(vec![
         "permit", "forbid", "(", ")", "{", "}", "[", "]", "principal", "action", "resource", ",", ";",

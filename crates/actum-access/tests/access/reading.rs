@@ -1,4 +1,4 @@
-//! Accepted policies, and the errors of rejected ones.
+//! Policies that are accepted, and the errors for those that are rejected.
 
 use actum_access::{
     ANNOTATION_BYTES_MAX, Access, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX,
@@ -12,12 +12,12 @@ fn refused(text: &str) -> String {
     AccessPolicies::read(text).unwrap_err().to_string()
 }
 
-/// Creates a policy with this condition.
+/// Creates a policy with the given condition.
 fn when(condition: &str) -> String {
     format!("forbid (principal, action, resource) when {{ {condition} }};")
 }
 
-/// AEC-6: a mistake is an error when policies are read, and not a rule that never holds.
+/// AEC-6: an unknown name is an error when the policy is parsed, instead of a condition that never matches.
 #[test]
 fn names_missing_from_the_schema_are_rejected_with_the_known_names() {
     assert_eq!(
@@ -66,7 +66,7 @@ fn names_missing_from_the_schema_are_rejected_with_the_known_names() {
     assert_eq!(policies(&when("principal has agent && principal.agent == \"x\"")).count(), 1);
 }
 
-/// AEC-6: a policy that would protect nothing is rejected.
+/// AEC-6: a policy that can never apply is rejected, because it would protect nothing.
 #[test]
 fn policies_that_can_never_apply_are_rejected() {
     assert_eq!(
@@ -95,7 +95,7 @@ fn invalid_policies_are_rejected_with_their_line() {
     assert!(refused(&when("now() == 1")).contains("line 1: `now` is not a valid function"));
 }
 
-/// AEC-6: grounds name policies, so their names are unique.
+/// AEC-6: grounds refer to policies by id, so ids must be unique.
 #[test]
 fn duplicate_reserved_or_blank_policy_ids_are_rejected() {
     let named = |id: &str| format!("@id(\"{id}\") permit (principal, action, resource);");
@@ -114,7 +114,7 @@ fn duplicate_reserved_or_blank_policy_ids_are_rejected() {
     );
 }
 
-/// AEC-6: each limit, on both its sides.
+/// AEC-6: policies at each limit are accepted, and those beyond it are rejected.
 #[test]
 fn policies_have_limits() {
     let padded = |bytes: usize| format!("// {}", "x".repeat(bytes - 3));
@@ -139,11 +139,10 @@ fn policies_have_limits() {
     );
 }
 
-/// AEC-6: a deep policy does not end the program, and the validator does not skip it. Tests run with 2 MiB of
-/// stack.
+/// AEC-6: a deeply nested policy neither overflows the stack nor escapes validation. Test threads have a stack of 2 MiB.
 #[test]
 fn deepest_policy_is_validated_and_a_deeper_one_is_rejected() {
-    // The brackets of the condition itself add one level.
+    // The parentheses around the condition add one level of nesting.
     let depth = POLICY_NESTING_MAX - 1;
     for (open, bottom, close, rest) in [
         ("(", "context.wrong", ")", " == 1"),
@@ -165,7 +164,7 @@ fn deepest_policy_is_validated_and_a_deeper_one_is_rejected() {
             "{open}"
         );
     }
-    // Together with the operators at their ends, these reach the limit.
+    // These chains reach the limit together with the operators at both ends.
     for (link, links, first, last) in [
         (".a", 249, "context.wrong", ""),
         (" || context.undo", 124, "context.wrong", ""),
@@ -180,7 +179,7 @@ fn deepest_policy_is_validated_and_a_deeper_one_is_rejected() {
     }
 }
 
-/// AEC-6: if the stack is too small for the validator, no policies are read.
+/// AEC-6: policies are rejected if the remaining stack is too small to validate them.
 #[test]
 fn policies_are_not_read_if_the_stack_is_too_small_to_validate_them() {
     let read = || AccessPolicies::read("").map(drop).map_err(|error| error.to_string());

@@ -1,4 +1,4 @@
-//! Frozen contract, v4.0.17: the published documents keep it, and each breach is detected (AA-12).
+//! The frozen contract, v4.0.17: the published documents honour it, and every breach is detected (AA-12).
 
 use actum_action::PACKAGE_FILES;
 use actum_core::{Digest, Status};
@@ -7,17 +7,16 @@ use serde_json::{Value, json};
 use crate::schemas::published;
 
 const CONTRACT: &str = include_str!("../../../../schemas/frozen/v4.0.17/contract.json");
-/// Digest of the frozen contract: another contract is another file.
+/// Digest of the frozen contract. A changed contract must be published as a new file.
 const CONTRACT_DIGEST: &str = "b44ea1e382c53588d4e682f0a86d13ca9b240536068085885d0158e000c0631c";
 const CONFORMANCE: &str = include_str!("../../../../docs/conformance.md");
-/// Requirements that keep a rule of the contract and have a row in the table. A requirement is added here together
-/// with its row, and is then never removed.
+/// Requirements that enforce a rule of the contract. Each is added together with its row in the table, and never removed.
 const KEPT: &[&str] = &["AA-5", "AA-7", "AA-9", "AA-10", "AA-11"];
 
-/// Published documents.
+/// Schemas and other files that are published with the contract.
 #[derive(Debug, Clone)]
 struct Published {
-    /// Schema of each document, by name.
+    /// Schema of each document, under the name of the document.
     schemas: Vec<(String, Value)>,
     statuses: Vec<String>,
     package_files: Vec<String>,
@@ -40,7 +39,7 @@ fn each(list: &Value) -> std::slice::Iter<'_, Value> {
     list.as_array().unwrap().iter()
 }
 
-/// Lists the breaches of the contract by `published`.
+/// Lists every rule of `contract` that the `published` documents break.
 fn breaches(contract: &Value, published: &Published) -> Vec<String> {
     let mut found = Vec::new();
     for document in each(&contract["documents"]) {
@@ -93,7 +92,7 @@ fn of_field(field: &Value, path: &str, schema: &Value) -> Option<String> {
     }
 }
 
-/// Returns the paths of the objects whose fields the contract names; the first is the document.
+/// Returns the paths of all objects whose fields the contract fixes, starting with the document itself.
 fn objects(document: &Value) -> Vec<&str> {
     let paths = each(&document["fields"]).map(|field| field["field"].as_str().unwrap());
     let mut objects: Vec<&str> =
@@ -122,7 +121,7 @@ fn of_object(document: &Value, object: &str, schema: &Value) -> Vec<String> {
     found
 }
 
-/// Returns the schema of the object at a path.
+/// Returns the schema of the object at `path`.
 fn at<'s>(schema: &'s Value, path: &str) -> &'s Value {
     let names = path.split('.').filter(|name| !name.is_empty());
     names.fold(schema, |schema, name| schema["properties"].get(name).unwrap_or(&Value::Null))
@@ -164,7 +163,7 @@ fn each_contract_rule_has_a_requirement_in_the_conformance_table() {
     }
 }
 
-/// Changes the schema of the object at `path` in `document`.
+/// Returns a copy of the published documents with a modified schema for the object at `path` in `document`.
 fn changed(
     published: &Published,
     document: &str,
@@ -191,7 +190,7 @@ fn require(object: &mut Value, name: &str) {
     object["required"].as_array_mut().unwrap().push(json!(name));
 }
 
-/// A field of the contract, for changes to it.
+/// A field that the contract fixes, which the tests then modify in various ways.
 struct Field<'c> {
     document: &'c str,
     object: &'c str,

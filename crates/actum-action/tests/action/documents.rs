@@ -1,11 +1,11 @@
-//! Random documents, generated from the published JSON Schemas, and damage to them.
+//! Random documents generated from the published JSON Schemas, and random damage to them.
 
 use proptest::collection::{hash_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 
-/// Generates a document, sound or damaged.
+/// Generates a document that is either valid or damaged in up to two places.
 pub(crate) fn document(schema: &Value) -> BoxedStrategy<Value> {
     let sound = sound(schema);
     let damages = prop_oneof![3 => Just(0usize), 2 => Just(1), 1 => Just(2)];
@@ -17,7 +17,7 @@ pub(crate) fn document(schema: &Value) -> BoxedStrategy<Value> {
     (sound, damages).prop_map(damaged).boxed()
 }
 
-/// Generates the bytes of a document, with some replaced.
+/// Generates the bytes of a document and overwrites some of them.
 pub(crate) fn bytes(schema: &Value) -> BoxedStrategy<Vec<u8>> {
     let damage = prop_oneof![
         4 => Just(None),
@@ -37,7 +37,7 @@ pub(crate) fn bytes(schema: &Value) -> BoxedStrategy<Vec<u8>> {
     (document(schema), damage).prop_map(damaged).boxed()
 }
 
-/// Generates a value that is valid, or almost valid, by one of our schemas.
+/// Generates a value that satisfies the schema, or almost satisfies it.
 fn sound(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(words) = schema["enum"].as_array() {
         return select(words.clone()).boxed();
@@ -155,7 +155,7 @@ fn any_value() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Damage to one value in a document.
+/// Kinds of damage to a single value of a document.
 #[derive(Debug, Clone)]
 enum Damage {
     Replace(Vec<Index>, Value),
@@ -199,7 +199,7 @@ impl Damage {
     }
 }
 
-/// Descends to a value, choosing one of the existing members at each level.
+/// Picks a value inside `value`, choosing an existing member at each level.
 fn reached<'v>(value: &'v mut Value, way: &[Index]) -> &'v mut Value {
     let Some((first, rest)) = way.split_first() else { return value };
     let count = value.as_array().map(Vec::len).or(value.as_object().map(Map::len));
@@ -214,7 +214,7 @@ fn reached<'v>(value: &'v mut Value, way: &[Index]) -> &'v mut Value {
     reached(next.unwrap(), rest)
 }
 
-/// Descends to an object, and returns it with the name of one of its members.
+/// Picks an object inside `value`, and returns it with the name of one of its members.
 fn member<'v>(value: &'v mut Value, way: &[Index]) -> Option<(&'v mut Map<String, Value>, String)> {
     let (last, way) = way.split_last()?;
     let members = reached(value, way).as_object_mut().filter(|members| !members.is_empty())?;

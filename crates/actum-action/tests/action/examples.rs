@@ -1,4 +1,4 @@
-//! Examples of the seed, and documents that omit optional fields.
+//! The examples from the specification, and documents that omit optional fields.
 
 use actum_action::{
     Check, Filesystem, Manifest, Permissions, Phrases, PlanEnvelope, PlanScope, ResultEnvelope,
@@ -8,7 +8,7 @@ use actum_core::{ActionName, RiskTier, Status};
 use actum_record::ledger::{Attempt, Confidence};
 use serde_json::{Map, Value, json};
 
-/// Plan envelope of the seed.
+/// Plan envelope from the specification.
 pub(crate) const PLAN: &str = r#"{
   "actionId": "action:example",
   "actionType": "diagnose_error",
@@ -28,7 +28,7 @@ pub(crate) const PLAN: &str = r#"{
   }
 }"#;
 
-/// Result envelope of the seed.
+/// Result envelope from the specification.
 pub(crate) const RESULT: &str = r#"{
   "status": "succeeded",
   "actionType": "diagnose_error",
@@ -49,7 +49,7 @@ pub(crate) const RESULT: &str = r#"{
   "feedback": {}
 }"#;
 
-/// `action.json` of the seed.
+/// `action.json` from the specification.
 pub(crate) const MANIFEST: &str = r#"{
   "name": "example_action",
   "riskTier": "R2",
@@ -72,7 +72,7 @@ pub(crate) fn name(text: &str) -> ActionName {
     text.parse().unwrap()
 }
 
-/// Removes the blanks of an example.
+/// Removes insignificant whitespace from an example.
 fn dense(text: &str) -> String {
     text.lines().map(|line| line.trim().replace("\": ", "\":")).collect()
 }
@@ -124,7 +124,7 @@ fn plan_without_optional_fields_gets_the_highest_tier_and_no_scope() {
     assert_eq!(plan, expected);
     assert_eq!(plan.tier(), RiskTier::R4);
     assert!(plan.scope.permits_nothing());
-    // The missing tier stays visible.
+    // The written plan still shows that no tier was declared.
     assert_eq!(
         String::from_utf8(plan.write().unwrap()).unwrap(),
         "{\"actionType\":\"run_command\",\"input\":{\"a\":[1.5,null]},\"rollbackPlan\":null,\

@@ -1,4 +1,4 @@
-//! Limits of the contract, on both sides.
+//! The limits of the contract, tested at the limit and just beyond it.
 
 use actum_action::limits::*;
 use actum_action::{Check, Manifest, PlanEnvelope, ResultEnvelope};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::examples::{MANIFEST, PLAN, RESULT};
 
-/// Returns the error of an example with this value at a place, or none if it is accepted.
+/// Sets one value of an example, and returns the parse error, or `None` if the document is accepted.
 fn problem(example: &str, pointer: &str, value: Value) -> Option<String> {
     let mut text: Value = serde_json::from_str(example).unwrap();
     let (object, name) = pointer.rsplit_once('/').unwrap();
@@ -132,7 +132,7 @@ fn each_document_has_a_size_limit() {
 /// AA-1, AA-2, AA-8
 #[test]
 fn each_document_has_a_nesting_limit() {
-    // The document is the first object, and the number in the innermost array is deepest.
+    // The document is the outermost level, and the number in the innermost array is the deepest.
     let nested = |arrays: usize| format!("{}7{}", "[".repeat(arrays), "]".repeat(arrays));
     let places = [(PLAN, "input", "{}"), (RESULT, "output", "{}"), (MANIFEST, "inputSchema", "{}")];
     for (example, name, empty) in places {

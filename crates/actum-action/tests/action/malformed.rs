@@ -12,7 +12,7 @@ fn read(bytes: &[u8]) -> Result<MalformedPlan, PlanError> {
     read
 }
 
-/// AA-2: action and tier are read whatever other errors there are.
+/// AA-2: action and tier are read even if other fields are invalid.
 #[test]
 fn malformed_envelope_keeps_its_action_if_it_is_readable() {
     let rest = r#""input":{},"verification":{"required":true}"#;
@@ -40,7 +40,7 @@ fn malformed_envelope_keeps_its_action_if_it_is_readable() {
     assert_eq!(unnamed.action_id, None);
 }
 
-/// AA-2: without a definite action there is nothing to report.
+/// AA-2: if the action cannot be determined, the parse error is returned instead of a result.
 #[test]
 fn envelope_without_a_readable_action_returns_the_parse_error() {
     let deep = format!(r#"{{"actionType":"a","input":{}1{}}}"#, "[".repeat(99), "]".repeat(99));
@@ -56,7 +56,7 @@ fn envelope_without_a_readable_action_returns_the_parse_error() {
     ] {
         assert!(read(text.as_bytes()).is_err(), "{text}");
     }
-    // Deeper than an envelope may be, but still JSON.
+    // This nesting exceeds the limit for an envelope but is still valid JSON.
     assert_eq!(read(deep.as_bytes()).unwrap().action_type.as_str(), "a");
     let mut large = br#"{"actionType":"a"}"#.to_vec();
     large.resize(PLAN_BYTES_MAX, b' ');

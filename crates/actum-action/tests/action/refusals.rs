@@ -1,4 +1,4 @@
-//! Rejection of invalid documents, with the place of the error in plain words.
+//! Invalid documents are rejected with a readable message that names the location of the error.
 
 use actum_action::{Manifest, PlanEnvelope, ResultEnvelope};
 use actum_core::{ActionName, CORE_ACTIONS};

@@ -1,4 +1,4 @@
-//! Published JSON Schemas: they match what the program reads.
+//! The published JSON Schemas agree with the parser.
 
 use actum_action::{Manifest, PlanEnvelope, ResultEnvelope, schemas};
 use actum_document::{Problem, SchemaFile};
@@ -45,14 +45,14 @@ fn published_schemas_are_valid_and_accept_the_seed_examples() {
     }
 }
 
-/// Document that was read, and the document read from its written form.
+/// A parsed document, and the result of writing it and parsing it again.
 struct Read<T> {
     document: T,
     written: Vec<u8>,
     again: T,
 }
 
-/// Answer of a reader: the document, or its problem.
+/// Result of parsing a document and writing it again.
 type Answer<T> = Result<Read<T>, Problem>;
 
 fn plan(bytes: &[u8]) -> Answer<PlanEnvelope> {
@@ -76,13 +76,13 @@ fn manifest(bytes: &[u8]) -> Answer<Manifest> {
     Ok(Read { document, written, again })
 }
 
-/// Checks that reader and schema agree on these bytes, and that an accepted document survives writing.
+/// Checks that parser and schema agree on these bytes, and that an accepted document round-trips.
 fn agree<T: PartialEq + std::fmt::Debug>(
     schema: &Validator,
     bytes: &[u8],
     read: fn(&[u8]) -> Answer<T>,
 ) -> Result<(), TestCaseError> {
-    // Bytes that are not JSON, or have a duplicate name, are not shown to the schema.
+    // The schema is not consulted for invalid JSON or duplicate member names.
     let holds = |bytes| serde_json::from_slice::<Value>(bytes).is_ok_and(|it| schema.is_valid(&it));
     match read(bytes) {
         Ok(Read { document, written, again }) => {
@@ -109,7 +109,7 @@ fn every_document<T: PartialEq + std::fmt::Debug>(document: &str, read: fn(&[u8]
     };
     let found = runner.run(&documents::bytes(&schema), each).map_err(|error| error.to_string());
     assert_eq!(found, Ok(()));
-    // Both sound and unsound documents were generated.
+    // Make sure that the generator produced both valid and invalid documents.
     let accepted = accepted.get();
     assert!((1_000..9_000).contains(&accepted), "{accepted} of 10000 {document}s are sound");
 }

@@ -1,4 +1,4 @@
-//! Answers that look like a yes but are not, and forms of a yes that differ only in their bytes.
+//! Answers that resemble a yes without being one, and different byte sequences for the same yes.
 
 use actum_agent::confirmation::{AmbiguousReason, Answer, UTTERANCE_BYTES_MAX};
 
@@ -86,7 +86,7 @@ fn case_whitespace_width_and_final_punctuation_are_ignored() {
         assert_eq!(answer(language, utterance), confirmed(token), "{language}");
     }
     assert_eq!(answer("gd", " Chan \u{2003} eil "), rejected("chan eil"));
-    // A question in another script.
+    // Questions and hesitant answers in Japanese.
     for utterance in ["はい？", "はい?", "はいか", "はい…"] {
         assert!(matches!(answer("ja", utterance), Answer::Ambiguous { .. }), "{utterance}");
     }
@@ -167,7 +167,7 @@ fn lookalike_letters_of_another_script_are_rejected() {
         let expected = ambiguous(AmbiguousReason::MixedScript);
         assert_eq!(answer(language, utterance), expected, "{language} {utterance}");
     }
-    // All letters of the other script: not mixed, but not a word either.
+    // Every letter is from the other script, so the scripts are not mixed, but the word is unknown.
     for (language, utterance) in [("hr", "\u{501}\u{430}"), ("en", "\u{443}\u{435}\u{455}")] {
         let expected = ambiguous(AmbiguousReason::NotInLexicon);
         assert_eq!(answer(language, utterance), expected, "{language} {utterance}");
@@ -183,7 +183,7 @@ fn scripts_a_language_combines_are_not_reported_as_mixed() {
     {
         assert_eq!(answer(language, utterance), unknown, "{language}");
     }
-    // Each word by itself.
+    // Each of these words is valid only in its own language.
     assert_eq!(answer("ru", "да yes"), unknown);
     let mixed = ambiguous(AmbiguousReason::MixedScript);
     assert_eq!(answer("ja", "はい예"), mixed);
@@ -196,7 +196,7 @@ fn turkic_i_is_folded_only_for_turkish_and_azerbaijani() {
     for no in ["hayır", "HAYIR", "Hayır"] {
         assert_eq!(answer("tr", no), rejected("hayır"), "{no}");
     }
-    // CLDR has the spelling with a dot.
+    // CLDR spells the word with a dotted i.
     for no in ["hayir", "HAYİR", "HAYI\u{307}R"] {
         assert_eq!(answer("tr-CY", no), rejected("hayir"), "{no}");
     }
@@ -219,7 +219,7 @@ fn answer_has_at_most_256_bytes() {
     assert_eq!(answer("en", &padded(UTTERANCE_BYTES_MAX)), confirmed("yes"));
     let expected = ambiguous(AmbiguousReason::TooLong);
     assert_eq!(answer("en", &padded(UTTERANCE_BYTES_MAX + 1)), expected);
-    // Each of them becomes 18 letters.
+    // Normalisation expands each of these characters to 18 letters.
     let wide = "\u{fdfa}".repeat(UTTERANCE_BYTES_MAX / 3);
     assert_eq!(answer("ar", &wide), ambiguous(AmbiguousReason::NotInLexicon));
 }

@@ -1,4 +1,4 @@
-//! Lexicon and shorthands for the tests.
+//! The lexicon and helper functions shared by the confirmation tests.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Language tags, and the words of a tag.
+//! Parsing of language tags, and the words that apply to a tag.
 
 use actum_agent::confirmation::{AmbiguousReason, LanguageTag};
 use actum_agent::limits::LANGUAGE_CHARS_MAX;

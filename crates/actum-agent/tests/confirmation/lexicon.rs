@@ -1,4 +1,4 @@
-//! Lexicon document, read strictly.
+//! Strict parsing of the lexicon document.
 
 use actum_agent::confirmation::{
     LANGUAGES_MAX, LEXICON_BYTES_MAX, Lexicon, LexiconError, TokenProblem, WORDS_MAX,

@@ -1,4 +1,4 @@
-//! Tests of the confirmation: languages, words, attacks on the parser, and proofs.
+//! Confirmation by users: languages, words, attacks on the parser, and proofs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Property tests: any answer, and a yes with a few changes.
+//! Property tests with arbitrary answers and with slightly modified forms of a yes.
 
 use actum_agent::confirmation::{
     Answer, LanguageTag, UTTERANCE_BYTES_MAX, Words, normalise, parse,
@@ -15,7 +15,7 @@ fn language(index: Index) -> (LanguageTag, &'static Words) {
     (tag(key), words)
 }
 
-/// Normalises an answer with another library, as an independent model. It ignores the Turkic i.
+/// Normalises an answer with a different library, as an independent model. It does not handle the Turkic i.
 fn plain(text: &str) -> String {
     let is_dropped = |character: &char| {
         !matches!(
@@ -100,7 +100,7 @@ fn apply(text: &str, (kind, at, character): (u8, Index, char)) -> String {
 /// AEC-5
 #[test]
 fn normalising_any_character_is_idempotent() {
-    // Without ideographs and syllables, which have no case, and without empty planes.
+    // Ideographs and Hangul syllables have no case, so they are skipped, as are the empty planes.
     let ranges = ['\0'..='\u{33ff}', '\u{a000}'..='\u{abff}', '\u{d7a4}'..='\u{1ffff}'];
     let compatible = ['\u{2f800}'..='\u{2fa1f}', '\u{e0000}'..='\u{e0fff}'];
     for language in ["en", "tr"].map(tag) {
@@ -153,7 +153,7 @@ proptest! {
     fn normalising_any_utterance_is_idempotent(index: Index, utterance in "\\PC{0,20}") {
         let (language, _) = language(index);
         if let Ok(token) = normalise(&language, &utterance)
-            // Compatibility forms can grow beyond the limit.
+            // Compatibility decomposition can expand a word beyond the length limit.
             && token.len() <= UTTERANCE_BYTES_MAX
         {
             prop_assert_eq!(normalise(&language, &token), Ok(token));

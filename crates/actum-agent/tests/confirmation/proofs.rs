@@ -1,4 +1,4 @@
-//! Proofs: their content, and the comparison of a replay.
+//! Contents of a confirmation proof, and its comparison during a replay.
 
 use actum_agent::confirmation::{
     AmbiguousReason, Lexicon, ParseProof, ProofError, ProofMismatch, Reply,
@@ -82,7 +82,7 @@ fn a_replay_names_the_first_difference() {
         assert_eq!(verify(changed), Err(mismatch));
     }
 
-    // A lexicon with one more space has the same words.
+    // One extra space changes the digest of the lexicon but none of its words.
     let bytes = [lexicon().bytes(), b" "].concat();
     let spaced = Lexicon::read(&bytes).unwrap();
     assert_eq!(proof.verify(&spaced, &reply), Err(ProofMismatch::Lexicon));
@@ -121,7 +121,7 @@ fn a_proof_is_read_strictly() {
     let read = |value: &Value| ParseProof::read(&serde_json::to_vec(value).unwrap());
     assert!(matches!(ParseProof::read(b"{"), Err(ProofError::Syntax { .. })));
     for name in value.as_object().unwrap().keys() {
-        // An absent `Option` would be read as `null`, and is then not canonical.
+        // A missing optional member would be read as `null`, and the document would then not be canonical.
         let mut less = value.clone();
         less.as_object_mut().unwrap().remove(name);
         let error = read(&less).unwrap_err();

@@ -1,4 +1,4 @@
-//! Words of every language, under its own tag and under all others.
+//! Every word of the lexicon, checked under its own language tag and under all the others.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use actum_agent::confirmation::{AmbiguousReason, Answer, normalise, parse};
 
 use crate::fixture::{ambiguous, answer, confirmed, lexicon, rejected, tag};
 
-/// Acknowledgements that a user could type for yes, one language a line.
+/// Expressions that a user might type instead of yes, one language per line.
 const ACKNOWLEDGEMENTS: &[(&str, &[&str])] = &[
     ("af", &["miskien later"]),
     ("ar", &["حسنا", "تمام", "ربما لاحقا"]),
@@ -119,7 +119,7 @@ fn word_with_opposite_meanings_is_judged_by_the_language_tag() {
     for language in ["bs", "hr", "ro", "sl", "sr-Latn"] {
         assert_eq!(answer(language, "da"), confirmed("da"), "{language}");
     }
-    // `da` is no in Luo, `ii` yes in Embu and Meru and no in Northern Sami: none of them is known.
+    // `da` means no in Luo; `ii` means yes in Embu and Meru but no in Northern Sami. The lexicon contains none of these.
     for (language, word) in [("luo", "da"), ("ebu", "ii"), ("mer", "ii"), ("se", "ii")] {
         assert_eq!(answer(language, word), ambiguous(UnknownLanguage), "{language}");
     }
@@ -135,7 +135,7 @@ fn word_with_opposite_meanings_is_judged_by_the_language_tag() {
     assert_eq!(answer("pl", "no"), ambiguous(BannedAcknowledgement));
 }
 
-/// AEC-5: `n` is short for yes in Swahili, `y` for no in Azerbaijani.
+/// AEC-5: a single letter is ambiguous: `n` abbreviates yes in Swahili, and `y` abbreviates no in Azerbaijani.
 #[test]
 fn a_single_latin_letter_confirms_in_no_language() {
     for (key, _) in lexicon().languages() {

@@ -1,4 +1,4 @@
-//! Documents of the core, with good and bad members (AEC-3).
+//! The documents of the agent core, with valid and invalid members (AEC-3).
 
 use actum_agent::packet::FinderPacket;
 use actum_agent::{AgentExecutionPlan, AgentGoalRequest, PacketError, PlanError, decide};
@@ -105,7 +105,7 @@ fn goals_with_missing_unknown_or_mistyped_members_are_rejected() {
     assert!(AgentGoalRequest::read(&vec![b' '; 300 << 10]).is_err());
 }
 
-/// AEC-3: the fingerprint of a goal covers user and intent.
+/// AEC-3: the fingerprint of a goal covers its user, utterance, intent and tenant.
 #[test]
 fn goal_fingerprint_covers_user_utterance_intent_and_tenant() {
     let read = |goal: &Value| AgentGoalRequest::read(goal.to_string().as_bytes()).unwrap();
@@ -124,7 +124,7 @@ fn goal_fingerprint_covers_user_utterance_intent_and_tenant() {
     }
 }
 
-/// AEC-18: no plan of several steps.
+/// AEC-18: a plan must have exactly one step.
 #[test]
 fn plan_without_exactly_one_step_is_rejected() {
     let plan = decide(&harmless()).plan.unwrap();

@@ -1,4 +1,4 @@
-//! Bundle that is dispatched, for changes by the tests.
+//! A bundle that would be dispatched, which the tests then modify.
 
 use actum_agent::bundle::{
     AccessFacts, AgentBundle, Caller, ClaimFacts, ConfirmationFacts, GoalFacts, HistoryFacts,
@@ -85,7 +85,7 @@ pub(crate) fn with_packet(bundle: AgentBundle, packet: &FinderPacket) -> AgentBu
     AgentBundle { packet, finder_packet: Digest::of(&bytes), ..bundle }
 }
 
-/// Creates the bundle of a goal whose simulation is allowed and not impactful, so that it is dispatched.
+/// Creates a bundle that is dispatched because its simulation is allowed and not impactful.
 pub(crate) fn harmless() -> AgentBundle {
     let bundle = AgentBundle {
         format: AgentBundle::FORMAT.to_owned(),
@@ -136,14 +136,14 @@ pub(crate) fn harmless() -> AgentBundle {
     with_packet(bundle, &FinderPacket::Match(match_packet()))
 }
 
-/// Creates the bundle of an impactful simulation that another account confirmed.
+/// Creates a bundle with an impactful simulation that another account has confirmed.
 pub(crate) fn confirmed() -> AgentBundle {
     let bundle = impactful();
     let plan_fingerprint = decide(&bundle).plan_fingerprint.unwrap();
     AgentBundle { confirmation: Some(confirmation(plan_fingerprint)), ..bundle }
 }
 
-/// Creates the bundle of an impactful simulation without a confirmation.
+/// Creates a bundle with an impactful simulation and no confirmation.
 pub(crate) fn impactful() -> AgentBundle {
     let mut bundle = harmless();
     let simulation = bundle.simulation.as_mut().unwrap();
@@ -165,7 +165,7 @@ pub(crate) fn confirmation(plan_fingerprint: Digest) -> ConfirmationFacts {
     }
 }
 
-/// Creates the claim of the step of `bundle` in this state.
+/// Creates a claim on the step of `bundle` in the given state.
 pub(crate) fn claim(bundle: &AgentBundle, state: AgentState) -> ClaimFacts {
     let key = decide(bundle).key.unwrap();
     ClaimFacts { key, policy_snapshot: bundle.policy_snapshot, state, starts: 1 }

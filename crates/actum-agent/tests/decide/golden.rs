@@ -1,4 +1,4 @@
-//! Golden decisions: equal under each time zone, locale, hash seed and number of threads (AEC-11).
+//! Golden decisions must be identical for every time zone, locale, hash seed and number of threads (AEC-11).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,10 +14,10 @@ use crate::model::random_bundle;
 
 /// Number of bundles in the corpus.
 const BUNDLES: usize = 40;
-/// Variable of a child process: the number of its threads.
+/// Environment variable with the number of threads that a child process uses.
 const THREADS: &str = "ACTUM_GOLDEN_THREADS";
 
-/// Bundle and decision, with the digest of both.
+/// A bundle with its decision and the digests of both.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Golden {
     bundle: AgentBundle,
@@ -42,7 +42,7 @@ fn read() -> Vec<Golden> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Decides on the corpus in this many threads, each on all of it.
+/// Decides the whole corpus in each of `threads` threads, and compares the decisions.
 fn check(threads: usize) {
     let golden = read();
     assert_eq!(golden.len(), BUNDLES);
@@ -57,7 +57,7 @@ fn check(threads: usize) {
     });
 }
 
-/// AEC-11: another decision on the same bundle is another version of the rules. `UPDATE_GOLDEN` rewrites the corpus.
+/// AEC-11: a changed decision requires a new version of the rules. Set `UPDATE_GOLDEN` to rewrite the corpus.
 #[test]
 fn golden_decisions_hold_across_time_zones_locales_and_threads() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
@@ -70,7 +70,7 @@ fn golden_decisions_hold_across_time_zones_locales_and_threads() {
         return check(threads.parse().unwrap());
     }
     check(1);
-    // Each process has a hash seed of its own.
+    // Every process uses its own random hash seed.
     let environments = [
         ("UTC", "C", "1"),
         ("Pacific/Kiritimati", "tr_TR.UTF-8", "2"),

@@ -1,4 +1,4 @@
-//! Idempotency keys, fingerprints and names of plans (AEC-7).
+//! Idempotency keys, fingerprints and plan ids (AEC-7).
 
 use actum_agent::packet::FinderPacket;
 use actum_agent::plan::{KeyParts, fields_fingerprint, plan_id};
@@ -33,7 +33,7 @@ fn at_agent_11_idempotency_key_includes_sim_and_field_fingerprint() {
     assert_eq!(keys.len(), 32, "each of the five parts counts");
 }
 
-/// AEC-7: parts with the same concatenation have different keys.
+/// AEC-7: different parts produce different keys even if their concatenations are equal.
 #[test]
 fn key_parts_are_length_prefixed_before_hashing() {
     let key = |correlation: &str, step: &str| {
@@ -52,7 +52,7 @@ fn key_parts_are_length_prefixed_before_hashing() {
     assert_ne!(key("ab", "c"), key("a", "bc"));
 }
 
-/// AEC-7: the policy is pinned at the first start.
+/// AEC-7: the policy version is fixed when the step is first started.
 #[test]
 fn the_key_of_a_started_step_stays_when_the_policy_changes() {
     let first = decide(&harmless()).key;
@@ -62,7 +62,7 @@ fn the_key_of_a_started_step_stays_when_the_policy_changes() {
     assert_eq!(decide(&with_claim(other, started)).key, first);
 }
 
-/// AEC-5, AEC-7: the same answer confirms a new packet for the same step, but not other fields.
+/// AEC-5, AEC-7: an answer still confirms the same step in a new packet, but not a step with other fields.
 #[test]
 fn plan_fingerprint_covers_the_step_and_not_the_packet() {
     let fingerprint = |edit: fn(&mut actum_agent::packet::SimulationMatchPacket)| {

@@ -1,4 +1,4 @@
-//! Decisions of the core: contracts, reasons, keys, and a model in another language.
+//! Decisions of the agent core: contracts, reasons, keys, and a comparison with a model in Python.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

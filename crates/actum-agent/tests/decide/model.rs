@@ -1,4 +1,4 @@
-//! Random bundles, decided here and by the model in Python.
+//! Compares decisions on random bundles with an independent model in Python.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,9 +18,9 @@ use crate::fixture::{
     missing_packet, refuse_packet, with_packet,
 };
 
-/// Number of bundles; `ACTUM_MODEL_CASES` sets another.
+/// Default number of random bundles. `ACTUM_MODEL_CASES` overrides it.
 const CASES: usize = 20_000;
-/// Number of facts among which the random changes hit one.
+/// Most of the unusual facts are chosen with a probability of one in this many.
 const RARE: usize = 12;
 
 pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {
@@ -176,7 +176,7 @@ pub(crate) fn random_bundle(random: &mut Random) -> AgentBundle {
     bundle
 }
 
-/// Returns the part of a decision that the model computes.
+/// Returns the parts of a decision that the model computes as well.
 fn summary(decision: &AgentDecision) -> Value {
     let AgentDecision { verdict, state, reasons, key, plan_fingerprint, .. } = decision;
     json!([verdict, state, reasons, key, plan_fingerprint])
@@ -215,7 +215,7 @@ fn independent_python_model_makes_the_same_decisions() {
             *given.entry(reason.as_str().to_owned()).or_default() += 1;
         }
     }
-    // Each reason and each verdict comes up.
+    // Every reason and every verdict must occur at least once.
     assert_eq!(given.len(), actum_agent::ReasonCode::ALL.len() + 3, "{given:?}");
     assert!(given.values().all(|count| count * 1000 >= cases), "{given:?}");
 }

@@ -1,4 +1,4 @@
-//! Reasons against a dispatch.
+//! Reasons for not dispatching a step.
 
 use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::packet::FinderPacket;
@@ -16,7 +16,7 @@ fn change(mut bundle: AgentBundle, change: impl FnOnce(&mut AgentBundle)) -> Age
     bundle
 }
 
-/// Creates bundles that are not dispatched, with the reasons and the state.
+/// Returns bundles that are not dispatched, each with the expected reasons and state.
 fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
     use AgentState::{
         AwaitingAp, AwaitingClarify, AwaitingConfirm, Escalated, Failed, Refused, ReplayFailed,
@@ -259,7 +259,7 @@ fn denials_follow_the_order_of_the_checks_and_precede_confirmations() {
     assert!(confirmations.into_iter().all(|it| it.as_str().starts_with("CONFIRMATION_")));
 }
 
-/// AEC-5: other accounts confirm, and hosts under their key.
+/// AEC-5: a confirmation may come from another account, or from a host under its own key.
 #[test]
 fn confirmation_by_another_account_or_under_a_host_key_is_accepted() {
     let by_host = change(confirmed(), |it| {
@@ -276,7 +276,7 @@ fn confirmation_by_another_account_or_under_a_host_key_is_accepted() {
     }
 }
 
-/// AEC-6: an approval of exactly this (AP) starts a new cycle.
+/// AEC-6: an approval of this exact step starts a new cycle.
 #[test]
 fn step_with_a_granted_approval_is_dispatched() {
     let bundle = change(harmless(), |it| {
@@ -286,7 +286,7 @@ fn step_with_a_granted_approval_is_dispatched() {
     assert_eq!(decide(&bundle).verdict, AgentVerdict::Dispatch);
 }
 
-/// AEC-7: the effect of a step in force is answered with its outcome, also after policy and catalog changed.
+/// AEC-7: a completed step returns its recorded outcome even after policy and catalog have changed.
 #[test]
 fn completed_step_is_answered_without_a_new_dispatch() {
     let bundle =
@@ -305,7 +305,7 @@ fn completed_step_is_answered_without_a_new_dispatch() {
     );
 }
 
-/// AEC-7: a step without any effect in force is retried under its key.
+/// AEC-7: a step whose effect was undone is dispatched again under its key.
 #[test]
 fn reverted_step_is_dispatched_again_under_its_key() {
     let bundle = with_claim(harmless(), claim(&harmless(), AgentState::Reverted));
@@ -330,7 +330,7 @@ fn at_agent_06_clarify_one_question_rule() {
     assert_eq!((&*read.question, read.head.attempt_counter), ("Which file?", 1));
 }
 
-/// AEC-2, AEC-15: a later candidate with a higher score is ignored.
+/// AEC-2, AEC-15: the first candidate is used even if a later one has a higher score.
 #[test]
 fn at_agent_09_finder_top1_is_consumed_without_rerank() {
     let mut packet = match_packet();

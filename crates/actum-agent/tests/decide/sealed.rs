@@ -1,4 +1,4 @@
-//! Sealed packets keep no content of files and no credentials.
+//! Sealed packets contain neither file contents nor credentials.
 
 use actum_agent::packet::FinderPacket;
 use actum_agent::{AgentVerdict, DispatchEnvelope, decide, seal_packet};
@@ -58,7 +58,7 @@ fn sealing_removes_credentials_anywhere_and_hashes_invalid_packets() {
     assert_eq!(sealed.keys().collect::<Vec<_>>(), ["bytes", "sha256"]);
 }
 
-/// AEC-2, AEC-3: the envelope has the values of the packet as it came, and of no other packet.
+/// AEC-2, AEC-3: the envelope is built from the packet that was sealed, with its original values.
 #[test]
 fn envelope_is_built_only_from_the_packet_that_was_sealed() {
     let mut packet = match_packet();

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::output::{Detail, Form, Paging, Screen, Verbosity};
 use crate::verb::{DescribedVerb, Verb};
 
-/// Makes changes to a directory transactions: applied completely or not at all, durable, and undoable
+/// Applies every change to a directory as a transaction: completely or not at all, durable and undoable
 #[derive(Parser)]
 #[command(
     name = "actum",

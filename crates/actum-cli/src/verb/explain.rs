@@ -161,8 +161,8 @@ mod tests {
             format!("- [{name}]({name}.md): {}\n", summary(reason.page()))
         });
         let expected = format!(
-            "# Reasons\n\nWhy a command can refuse or fail. `actum explain REASON` shows the same \
-             page.\n\n{}",
+            "# Reasons\n\nThis page lists every reason why a command can refuse or fail. `actum explain REASON` prints \
+             the page of a reason.\n\n{}",
             lines.collect::<String>()
         );
         #[expect(clippy::disallowed_methods, reason = "the variable enables updating the snapshot")]

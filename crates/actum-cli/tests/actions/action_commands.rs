@@ -1,4 +1,4 @@
-//! Commands of plan envelopes: those of an action, of its checks, and of its repair.
+//! Commands that plan envelopes contain: the action itself, its checks and its repair.
 
 use std::fs;
 use std::io::Write;
@@ -47,7 +47,7 @@ fn failed_check_drops_the_change_and_a_repair_runs_once() {
         (&json!("grep -q 2 a.txt"), &json!(false), &json!(1))
     );
     assert!(last["durationMs"].is_u64());
-    // The output of a check is in the ledger with the check, and in no message.
+    // The ledger records the output of a check together with the check, and no message repeats it.
     let checked_plan = checked_by(
         plan("file_modify", json!({ "path": "a.txt", "content": "secret\n" })),
         &["grep -v 1 a.txt b"],
@@ -107,7 +107,7 @@ fn commands_without_an_allow_rule_or_needing_a_shell_are_not_run() {
     assert!(missing["output"]["stderr"].as_str().unwrap().contains("nothing"), "{missing}");
 }
 
-/// AA-5: no command runs before an approval, and then it runs once.
+/// AA-5: the command runs only after the approval, and only once.
 #[test]
 fn r3_command_runs_only_once_and_only_after_approval() {
     let (directory, root) = workspace();
@@ -166,7 +166,7 @@ fn diagnosis_reports_command_findings_and_changes_nothing() {
     assert!(result["feedback"].get("run").is_none());
 }
 
-/// AA-5, AA-7: an action that changes nothing is judged all the same, before its checks run.
+/// AA-5, AA-7: even an action that changes nothing is judged before its checks run.
 #[test]
 fn no_op_change_is_rejected_for_a_command_without_an_allow_rule() {
     let (directory, root) = workspace();
@@ -185,7 +185,7 @@ fn no_op_change_is_rejected_for_a_command_without_an_allow_rule() {
     assert!(result["feedback"].get("run").is_none() && !root.join("x").exists());
 }
 
-/// AA-5: a command that needs an approval does not run before it, not even as a check.
+/// AA-5: a command that needs approval is not run beforehand, not even as a check.
 #[test]
 fn check_that_needs_approval_does_not_run_before_it() {
     let (directory, root) = workspace();
@@ -204,7 +204,7 @@ fn check_that_needs_approval_does_not_run_before_it() {
     );
 }
 
-/// AA-7: an author of workspace files does not choose the program that a rule matches.
+/// AA-7: a workspace file cannot replace the program that an allow rule names.
 #[test]
 fn programs_are_not_resolved_by_name_in_the_workspace() {
     let (directory, root) = workspace();
@@ -224,7 +224,7 @@ fn programs_are_not_resolved_by_name_in_the_workspace() {
     assert_eq!(status(&result), ("reverted", Some("VERIFICATION_FAILED")), "{result}");
 }
 
-/// AA-4: a directory is created and removed where directories are allowed, or for a file.
+/// AA-4: creating or removing a directory requires a scope that allows the directory or a file in it.
 #[test]
 fn creating_a_directory_needs_a_scope_that_allows_the_directory() {
     let (directory, root) = workspace();
@@ -271,7 +271,7 @@ fn request_key_runs_commands_and_repairs_only_once() {
     assert!(!root.join("other").exists());
 }
 
-/// AA-5, AA-13: an approver sees the commands to run, and an agent gets the approver's answer.
+/// AA-5, AA-13: the approver sees the commands before they run, and the agent receives the approver's decision.
 #[test]
 fn approver_sees_the_commands_and_the_agent_receives_the_denial() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! `actum action run`, as an agent uses it: plan envelope in, result envelope out.
+//! `actum action run` from the point of view of an agent: a plan envelope in, a result envelope out.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::envelopes::{act, ended, passphrase, plan, result_of, status, with};
 use crate::program::{actum, text, workspace};
 use serde_json::{Value, json};
 
-/// AA-1, AA-2: the example of the seed, byte for byte.
+/// AA-1, AA-2: the example from the specification is accepted byte for byte.
 #[test]
 fn contract_example_gets_a_result_in_the_contract_format() {
     let (_directory, root) = workspace();
@@ -30,7 +30,7 @@ fn contract_example_gets_a_result_in_the_contract_format() {
     assert!(note.starts_with("nothing was checked"), "{note}");
 }
 
-/// AA-2, FO-7: common mistakes of agents in diffs are accepted where the meaning is certain.
+/// AA-2, FO-7: common mistakes in diffs by agents are corrected if the intent is unambiguous.
 #[test]
 fn change_set_action_recounts_lines_and_accepts_absolute_paths() {
     let (_directory, root) = workspace();
@@ -86,7 +86,7 @@ fn each_core_action_works_and_can_be_undone() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-1, AA-5: a missing tier counts as the highest.
+/// AA-1, AA-5: a plan that declares no tier is treated as the highest tier.
 #[test]
 fn plan_without_a_tier_needs_approval() {
     let (_directory, root) = workspace();
@@ -101,7 +101,7 @@ fn plan_without_a_tier_needs_approval() {
     assert!(queue.stdout.contains(plan), "{queue:?}");
 }
 
-/// AA-1, AA-2, AA-13: an invalid envelope with a known action gets a result, whatever else is wrong.
+/// AA-1, AA-2, AA-13: an invalid envelope that names a known action gets a result, whatever else is wrong with it.
 #[test]
 fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
     let (_directory, root) = workspace();
@@ -142,7 +142,7 @@ fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-2, EX-20: the line of an error may hold a credential.
+/// AA-2, EX-20: an error does not quote its line, which may contain a credential.
 #[test]
 fn a_rejected_envelope_quotes_no_credential() {
     let (_directory, root) = workspace();
@@ -173,17 +173,17 @@ fn r2_write_needs_verification_and_a_rollback_plan() {
         let result = act(&root, &with(create.clone(), member, value));
         assert_eq!(status(&result), ("rejected", Some(reason)));
     }
-    // A command has no check of its own.
+    // A command has no built-in check that could verify it.
     let result = act(&root, &plan("run_command", json!({ "command": "true" })));
     assert_eq!(status(&result), ("rejected", Some("VERIFICATION_NEEDED")));
-    // A declared tier that is too low has no effect.
+    // Declaring a tier that is too low has no effect.
     let result =
         act(&root, &with(with(create, "riskTier", json!("R0")), "rollbackPlan", Value::Null));
     assert_eq!(status(&result), ("rejected", Some("ROLLBACK_PLAN_NEEDED")));
     assert!(!root.join("x").exists());
 }
 
-/// AA-4: the scope limits the real changes of an action.
+/// AA-4: the scope applies to the changes that the action actually makes.
 #[test]
 fn scope_limits_the_actual_changes_of_an_action() {
     let (_directory, root) = workspace();
@@ -202,10 +202,10 @@ fn scope_limits_the_actual_changes_of_an_action() {
     assert_eq!(status(&act(&root, &bare)), ("rejected", Some("OUTSIDE_SCOPE")));
     assert_eq!(tried("x", scope(&[], &[], &[])), outside);
     assert_eq!(tried("x", scope(&["y"], &["src"], &[])), outside);
-    // An allowed file is not an allowed directory.
+    // Allowing a file does not allow creating a directory at that path.
     assert_eq!(tried("dir/x", scope(&["dir"], &[], &[])), outside);
     assert_eq!(tried("dir", scope(&[], &["dir"], &[])), outside);
-    // A forbidden path is rejected, also in an allowed directory, and also below it.
+    // A forbidden path and everything below it is rejected even inside an allowed directory.
     assert_eq!(tried("dir/x", scope(&[], &["dir"], &["dir/x"])), outside);
     assert_eq!(tried("dir/x/y", scope(&[], &["dir"], &["dir/x"])), outside);
     assert_eq!(tried("dir/x", scope(&["dir/x"], &[], &["dir/x"])), outside);
@@ -220,7 +220,7 @@ fn scope_limits_the_actual_changes_of_an_action() {
     assert!(!root.join("x").exists() && !root.join("dir/y").exists());
 }
 
-/// AA-5: an approved change is made as approved, with its result.
+/// AA-5: an approved change is applied exactly as approved, and produces a result.
 #[test]
 fn r4_change_is_made_as_approved_and_returns_a_result() {
     let (directory, root) = workspace();
@@ -241,7 +241,7 @@ fn r4_change_is_made_as_approved_and_returns_a_result() {
     assert_eq!(text(&root, "x"), "x");
 }
 
-/// AA-1, AA-2, D-4: without a certain action there is no result.
+/// AA-1, AA-2, D-4: no result is written if the action cannot be determined.
 #[test]
 fn envelope_without_a_readable_action_gets_an_error_and_no_result() {
     let (_directory, root) = workspace();

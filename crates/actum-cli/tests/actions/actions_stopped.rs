@@ -1,4 +1,4 @@
-//! Actions that are asked to stop, or are interrupted.
+//! Actions that receive a termination signal or are killed.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// AA-6, AA-13: an action that is asked to stop reports its outcome, and leaves nothing behind.
+/// AA-6, AA-13: an action that is asked to stop reports its outcome and leaves no changes behind.
 #[test]
 fn interrupted_action_reports_its_outcome_and_leaves_no_changes() {
     let (directory, root) = workspace();
@@ -20,7 +20,7 @@ fn interrupted_action_reports_its_outcome_and_leaves_no_changes() {
     let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
     let check = plan("file_create", json!({ "path": "made", "content": "" }));
     let check = checked_by(check, &["sleep 60"]);
-    // An interrupted check found no fault, so there is nothing to repair.
+    // An interrupted check has not found a failure, so the repair does not run.
     let mut repaired = check.clone();
     repaired["input"]["repair"] = json!("tee made");
     let look = plan("diagnose_error", json!({ "commands": ["sleep 60", "tee seen", "tee seen"] }));
@@ -48,7 +48,7 @@ fn interrupted_action_reports_its_outcome_and_leaves_no_changes() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-6, AA-10: this holds while a package checks its changes, and while it rolls them back as a proof.
+/// AA-6, AA-10: an interrupt is handled the same way while a package verifies its changes and while it proves its rollback.
 #[test]
 fn interrupted_package_is_not_reported_as_failed() {
     let stage = Stage::new("[plugins]\nallowPluginCodeExecution = true\n");
@@ -76,7 +76,7 @@ fn interrupted_package_is_not_reported_as_failed() {
     }
 }
 
-/// AA-13: the next action here finds an interrupted one; it reports nothing about a running one.
+/// AA-13: the next action in the workspace records the outcome of a killed one, but ignores one that is still running.
 #[test]
 fn killed_action_is_reported_by_the_next_action() {
     let (directory, root) = workspace();
@@ -113,7 +113,7 @@ fn killed_action_is_reported_by_the_next_action() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-6: a signal that the caller set to be ignored has no effect.
+/// AA-6: a signal that the caller has set to be ignored does not stop the action.
 #[test]
 fn a_signal_that_is_ignored_does_not_stop_an_action() {
     let (directory, root) = workspace();
@@ -135,14 +135,14 @@ fn a_signal_that_is_ignored_does_not_stop_an_action() {
     assert_eq!(status(&result), ("succeeded", None), "{result}");
 }
 
-/// Action with a running process.
+/// An action and the process that carries it out.
 struct Begun {
     process: Child,
-    /// Process of the program itself.
+    /// Process ID of `actum` itself.
     pid: Pid,
 }
 
-/// Starts an action, and waits until its command runs.
+/// Starts an action and waits until its command is running.
 fn begun(directory: &Path, root: &Path, configuration: &Path, plan: &Value) -> Begun {
     let file = directory.join("begun.json");
     fs::write(&file, plan.to_string()).unwrap();
@@ -151,10 +151,10 @@ fn begun(directory: &Path, root: &Path, configuration: &Path, plan: &Value) -> B
     begun_by(command, "sleep")
 }
 
-/// Starts an action, and waits until a process has this word in its command line.
+/// Starts an action and waits until one of its descendants has `word` in its command line.
 fn begun_by(mut command: Command, word: &str) -> Begun {
     let mut process = command.spawn().unwrap();
-    // The shell that starts the program becomes it.
+    // The shell executes `actum` in its own place, so the process ID is that of `actum`.
     let pid = Pid::from_raw(i32::try_from(process.id()).unwrap());
     while !runs(&pid.to_string(), word) {
         if process.try_wait().unwrap().is_some() {
@@ -165,7 +165,7 @@ fn begun_by(mut command: Command, word: &str) -> Begun {
     Begun { process, pid }
 }
 
-/// Returns true if a descendant of this process has this word in its command line.
+/// Returns whether a descendant of this process has `word` in its command line.
 fn runs(pid: &str, word: &str) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let children = tasks.map(|task| fs::read_to_string(task.path().join("children")));

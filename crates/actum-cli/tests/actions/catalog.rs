@@ -1,4 +1,4 @@
-//! Catalog of actions, as operators use it.
+//! The catalog of actions, from the point of view of operators.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use actum_core::CORE_ACTIONS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Makes a workspace with an approval key under a passphrase.
+/// Creates a workspace and an approval key that is protected by a passphrase.
 fn operated() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     let file = directory.path().join("passphrase");
@@ -73,7 +73,7 @@ fn an_operator_retires_an_action_and_activates_it_again() {
     assert_eq!(value(&retired)["actions"][0]["state"], "RETIRED");
     assert!(states(&root).contains(&("run_command".to_owned(), "RETIRED".to_owned())));
     assert_eq!(states(&root).iter().filter(|(_, state)| state == "ACTIVE").count(), 8);
-    // The ledger has the signed change, with the operator and the reason.
+    // The ledger records the signed change with the operator and the reason.
     let entry = value(&actum(&root, &["ledger", "show", "1", "--json"]));
     assert_eq!(entry["kind"], "CATALOG_CHANGED");
     assert_eq!(entry["payload"]["action"], "run_command");
@@ -93,7 +93,7 @@ fn an_operator_retires_an_action_and_activates_it_again() {
     assert!(unknown.stderr.contains("actum explain UNKNOWN_ACTION"), "{unknown:?}");
 }
 
-/// AA-13: an agent has neither a terminal of the operator nor the passphrase.
+/// AA-13: an agent cannot change the catalog, because it has neither the operator's terminal nor the passphrase.
 #[test]
 fn catalog_changes_need_a_terminal_or_the_passphrase() {
     let (directory, root) = operated();
@@ -110,7 +110,7 @@ fn catalog_changes_need_a_terminal_or_the_passphrase() {
     assert_eq!(ended.code, 1, "{ended:?}");
 }
 
-/// AA-13: a process that can write the file of the ledger changes nothing unseen.
+/// AA-13: a process that edits the ledger file cannot change the catalog unnoticed.
 #[test]
 fn tampered_catalog_changes_have_no_effect() {
     let (_directory, root) = operated();
@@ -118,7 +118,7 @@ fn tampered_catalog_changes_have_no_effect() {
     assert_eq!(signed(&root, &["activate", "run_command"]).code, 0);
     let database = home_of(&root).join("tenants/default/ledger.db");
     let foreign = rusqlite::Connection::open(&database).unwrap();
-    // A second copy of the older change, after the newer one: its bytes are valid, and its position is not.
+    // A copy of the older change placed after the newer one is validly signed but at the wrong position.
     let replay = "INSERT INTO entry SELECT 3, kind, time, run, workspace, request, attempt, status, \
                   CAST(substr(nodes, 1, 32) AS BLOB), body FROM entry WHERE seq = 1";
     foreign.execute_batch(replay).unwrap();

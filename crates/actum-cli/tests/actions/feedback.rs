@@ -1,4 +1,4 @@
-//! Outcomes of actions, as a planner reads them.
+//! The outcomes of actions as a planner reads them with `actum feedback`.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn ended(number: i64, action: &str, status: Status) -> ActionEnded {
     }
 }
 
-/// Writes feedback as the action API does.
+/// Records the outcomes of actions as the action API does.
 fn written(root: &Path, all: &[ActionEnded]) {
     let home = home_of(root);
     let records = Records::open(&home, &"default".parse().unwrap(), Clock::fixed(0)).unwrap();
@@ -96,7 +96,7 @@ fn feedback_is_filtered_by_action_and_status_newest_first() {
     assert_eq!(value(&actum(&root, &["ledger", "verify", "--json"]))["sound"], true);
 }
 
-/// AA-13: text that an agent wrote cannot control the terminal.
+/// AA-13: text written by an agent cannot send control sequences to the terminal.
 #[test]
 fn feedback_is_printed_as_text_without_control_sequences() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! `actum action run` of actions that are packages: only those that the operator activated are run.
+//! `actum action run` with actions from plugin packages, which run only if the operator activated them.
 
 use std::fs;
 
@@ -55,7 +55,7 @@ fn package_code_runs_only_if_allowed_and_unchanged_since_activation() {
     );
     assert_eq!(stage.activate("write_two").code, 0);
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("PLUGIN_CODE_NOT_ALLOWED")));
-    // A setting of the workspace for that is ignored.
+    // The workspace configuration sets it too, which has no effect.
     fs::write(stage.root.join("actum.toml"), format!("version = 1\n{ALLOWED}")).unwrap();
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("POLICY_UNUSABLE")));
     fs::remove_file(stage.root.join("actum.toml")).unwrap();
@@ -75,7 +75,7 @@ fn package_code_runs_only_if_allowed_and_unchanged_since_activation() {
     assert_eq!(status(&stage.act(&two)), ("rejected", Some("ACTION_NOT_ACTIVE")));
 }
 
-/// AA-4, AA-7, AA-10, AA-11: none of its changes is kept, whatever fails.
+/// AA-4, AA-7, AA-10, AA-11: whichever step fails, none of the package's changes is kept.
 #[test]
 fn package_that_fails_or_breaks_its_rules_leaves_no_changes() {
     let stage = Stage::new(ALLOWED);
@@ -124,7 +124,7 @@ fn package_that_fails_or_breaks_its_rules_leaves_no_changes() {
     assert_eq!(text(&stage.root, "a.txt"), "1\n");
 }
 
-/// AA-5, AA-9: a package of R3 is not run before an approval.
+/// AA-5, AA-9: a package of tier R3 does not run before it is approved.
 #[test]
 fn r3_package_does_not_run_before_approval() {
     let stage = Stage::new(ALLOWED);

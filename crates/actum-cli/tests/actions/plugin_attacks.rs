@@ -1,4 +1,4 @@
-//! Hostile package: each of its attempts works without actum, and none through `actum action run`.
+//! A hostile package whose attacks all succeed without actum, and all fail under `actum action run`.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -19,14 +19,14 @@ const HOLDS: &str = "module.exports = async () => ({ checks: [{ name: 'it_holds'
 const RESTORES: &str = "module.exports = async ({ context }) => { const fs = require('fs'); \
     fs.writeFileSync(context.workspace + '/a.txt', fs.readFileSync(context.before + '/a.txt')); };";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Calls a step as actum does, without actum.
+/// Calls a step of the package directly, in the way actum would call it.
 const DRIVER: &str = "require(process.argv[1])(JSON.parse(process.argv[2]))\
     .then((output) => console.log(JSON.stringify(output)));";
 
-/// Targets of an attack: files, a process and sockets, made for one attack alone.
+/// Targets of one attack on the host: files, a process and sockets that no other test uses.
 struct Host {
     stage: Stage,
-    /// Not among the temporary files, which a scratch directory would hide.
+    /// Stored outside `/tmp`, because a scratch directory would hide it there.
     outside: TempDir,
     secret: String,
     victim: Child,
@@ -40,7 +40,7 @@ impl Host {
         let stage = Stage::new(ALLOWED);
         let outside = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp");
         let outside = outside.unwrap();
-        // As random as the name of the directory.
+        // Reuses the random name of the directory.
         let name = outside.path().file_name().unwrap().to_str().unwrap().to_owned();
         let secret = format!("secret{}", name.replace("actum-hostile-", ""));
         let beside = stage.root.with_file_name("beside");
@@ -97,7 +97,7 @@ impl Host {
         })
     }
 
-    /// Returns the state of all outside files, and of the process.
+    /// Returns the state of the files outside the sandbox and of the target process.
     fn look(&mut self) -> String {
         let mut lines = Vec::new();
         for place in [self.outside.path(), &self.stage.root.with_file_name("beside")] {
@@ -129,7 +129,7 @@ impl Host {
         .collect()
     }
 
-    /// Returns the processes that were left behind.
+    /// Returns the IDs of processes that the attack left running.
     fn left(&self) -> Vec<u32> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let is_left = |id: &u32| {
@@ -140,7 +140,7 @@ impl Host {
         entries.filter_map(|it| it.file_name().to_str()?.parse().ok()).filter(is_left).collect()
     }
 
-    /// Counts the objects that were created in the system, and removes them.
+    /// Counts the system-wide objects that the attack created, and removes them.
     fn made_in_the_system(&self) -> usize {
         let start = format!("pwned-{}-", self.name());
         let entries = fs::read_dir("/var/tmp").unwrap().flatten();
@@ -148,7 +148,7 @@ impl Host {
         made.map(|entry| fs::remove_dir(entry.path()).unwrap()).count()
     }
 
-    /// Returns the attempts that had an effect, and the number of attempts.
+    /// Returns the attempts that had an effect, and the total number of attempts.
     fn worked(&self, answers: &Value) -> (Vec<String>, usize) {
         let answers = answers.as_object().unwrap_or_else(|| panic!("no answers: {answers}"));
         let has_effect = |(name, answer): (&String, &Value)| {
@@ -173,7 +173,7 @@ impl Drop for Host {
     }
 }
 
-/// AA-10: each attempt works without actum, and none as the step of a package.
+/// AA-10: every attempt succeeds without actum, and none succeeds from a step of a package.
 #[test]
 fn hostile_package_cannot_reach_the_host() {
     let mut host = Host::new();
@@ -209,7 +209,7 @@ fn hostile_package_cannot_reach_the_host() {
     assert_eq!(host.look(), before);
     assert_eq!(host.heard(), [""; 0]);
     assert_eq!((host.left(), host.made_in_the_system()), (Vec::new(), 0));
-    // Its changes in the workspace are an ordinary run.
+    // The changes it made inside the workspace are recorded as an ordinary run.
     assert_eq!(text(&host.stage.root, "a.txt"), "two\n");
     assert_eq!(host.stage.actum(&["undo"]).code, 0);
     let mut after = tree(&host.stage.root);
@@ -217,7 +217,7 @@ fn hostile_package_cannot_reach_the_host() {
     assert_eq!(after, files);
 }
 
-/// AA-4, AA-10, AA-11: its changes in its view are judged like any others, and the size of its view is limited.
+/// AA-4, AA-10, AA-11: the gates judge the changes in its view like any others, and the size of the view is limited.
 #[test]
 fn hostile_package_cannot_leave_forbidden_changes_or_fill_the_disk() {
     let stage = Stage::new(ALLOWED);

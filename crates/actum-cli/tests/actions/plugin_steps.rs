@@ -1,5 +1,5 @@
-//! Steps of plugin packages, honest and hostile: their changes are captured, their answers are checked, and nothing
-//! else reaches the workspace.
+//! Steps of benign and hostile plugin packages: their changes are captured, their answers are validated, and nothing else reaches
+//! the workspace.
 
 mod plugin_answers;
 
@@ -18,7 +18,7 @@ use actum_sandbox::{Enforcement, Resource, SandboxPolicy};
 use actum_workspace::{RunOptions, Workspace};
 use serde_json::{Value, json};
 
-/// Returns the policy in force for this policy of the operator.
+/// Combines the given operator policy with the policy of the workspace.
 fn in_force(grounds: &Grounds, operator: &str) -> actum::Result<PolicyInForce> {
     let directory = grounds.beside("operator");
     fs::create_dir_all(&directory).unwrap();
@@ -42,7 +42,7 @@ fn allowed(grounds: &Grounds) -> PluginCode {
     in_force(grounds, operator).unwrap().plugin_code().unwrap()
 }
 
-/// Results of all three steps.
+/// Results of the `execute`, `verify` and `rollback` steps.
 struct Played {
     executed: Executed,
     verified: Result<Vec<Check>, PluginError>,
@@ -81,7 +81,7 @@ fn played(grounds: &Grounds, written: &Written, input: &Value) -> Played {
     Played { executed, verified, rolled_back }
 }
 
-/// Returns the error of `execute` with this body; the workspace is unchanged.
+/// Returns the error of an `execute` step with this body, and asserts that the workspace is unchanged.
 fn refused(execute: &str) -> PluginError {
     refused_of(Written::new().execute(execute))
 }
@@ -98,7 +98,7 @@ fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../actions").join(name)
 }
 
-/// AA-8, AA-10, AA-11: a package that is shipped, with all its steps.
+/// AA-8, AA-10, AA-11: all steps of a package that is shipped with actum succeed.
 #[test]
 fn package_works_on_a_view_and_proves_its_rollback() {
     let grounds = Grounds::new();
@@ -116,7 +116,7 @@ fn package_works_on_a_view_and_proves_its_rollback() {
     assert_eq!(tree(&grounds.root), before);
 }
 
-/// AA-11: files that were made, changed and removed, with their directories and modes.
+/// AA-11: the rollback restores created, changed and removed files together with their directories and modes.
 #[test]
 fn rollback_of_a_mixed_change_is_proven() {
     let written = Written::new()
@@ -174,7 +174,7 @@ fn incomplete_rollback_is_rejected_with_path_and_difference() {
         assert_eq!((path.to_str().unwrap(), how, more), (at, differs, others), "{rollback}");
         assert_eq!(tree(&grounds.root), before);
     }
-    // A change without an effect is no difference.
+    // A change that cancels itself out is not a difference.
     let grounds = Grounds::new();
     let rollback =
         format!("{restore} fs.appendFileSync('sub/b.txt', ''); fs.utimesSync('sub/b.txt', 1, 1);");
@@ -200,7 +200,7 @@ fn failed_rollback_or_verify_is_reported_with_its_location() {
     assert_eq!((*step, kind.as_str()), (Step::Verify, "bad_checks"));
 }
 
-/// AA-10: a failed check is a result; changes of verify are discarded, and it sees both sides.
+/// AA-10: a failed check is reported as a result. `verify` sees the tree before and after, and its own changes are discarded.
 #[test]
 fn verify_sees_before_and_after_and_changes_nothing() {
     let written = Written::new()
@@ -274,7 +274,7 @@ fn step_that_hangs_or_floods_output_is_killed() {
     }
 }
 
-/// AA-8: this holds whatever its `package.json` leaves out, and whatever files are beside it.
+/// AA-8: a package is read in the same way whatever its `package.json` omits and whatever files are next to it.
 #[test]
 fn package_is_read_the_same_everywhere_and_without_files_beside_it() {
     let grounds = Grounds::new();
@@ -299,7 +299,7 @@ fn package_is_read_the_same_everywhere_and_without_files_beside_it() {
         let files = [("execute.js", module), a, ("package.json", text)];
         assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{text}");
     }
-    // The first matching condition is used, so their order matters.
+    // Node uses the first matching condition, so the order of conditions must be preserved.
     let imports = r##"{ "imports": { "#a": { "node": "./a.js", "default": "./b.js" } } }"##;
     let of_imports = "import a from '#a'; export default () => ({ a });";
     let files = [("execute.js", of_imports), a, ("package.json", imports)];
@@ -313,7 +313,7 @@ fn package_is_read_the_same_everywhere_and_without_files_beside_it() {
     }
 }
 
-/// AA-10: a step reaches nothing but its workspace.
+/// AA-10: a step can access only its workspace.
 #[test]
 fn step_cannot_reach_network_secrets_or_outside_files() {
     let grounds = Grounds::new();
@@ -365,7 +365,7 @@ fn changes_no_run_can_make_are_rejected_by_name() {
             matches!(error, PluginError::Unkept(_)) && error.to_string().contains(message);
         assert!(is_reported, "{execute}: {error}");
     }
-    // A device, a file that runs as its owner and a socket are not even made.
+    // Devices, setuid files and sockets cannot even be created.
     let never = [
         "child.execFileSync('mknod', ['made', 'c', '1', '3']);",
         "fs.writeFileSync('made', ''); fs.chmodSync('made', 0o4755);",
@@ -376,7 +376,7 @@ fn changes_no_run_can_make_are_rejected_by_name() {
     }
 }
 
-/// AA-10: a concurrent change of a file by another process is not mistaken for its earlier content.
+/// AA-10: a file that another process changes during the step is a conflict, not part of the original state.
 #[test]
 fn concurrent_change_during_a_step_is_rejected() {
     let grounds = Grounds::new();
@@ -427,7 +427,7 @@ fn package_gets_only_the_filesystem_access_it_requests() {
     );
 }
 
-/// AA-10: the code that is run is the code that was read.
+/// AA-10: the executed code is exactly the code that was read, even if the files change afterwards.
 #[test]
 fn package_runs_the_code_that_was_read() {
     let grounds = Grounds::new();
@@ -475,7 +475,7 @@ fn missing_node_is_reported_with_a_hint() {
             assert!(error.to_string().contains(&format!("the version `{text}`")), "{error}");
         }
     }
-    // A program with a supported version that gives no answer counts as having run the package.
+    // A `node` that has a supported version but gives no answer is assumed to have run the package.
     fs::write(place.join("node"), "#!/bin/sh\necho v20.0.0\n").unwrap();
     let error = ran(&with(&place)).unwrap_err();
     assert!(matches!(error, PluginError::NoAnswer { .. }), "{error}");
@@ -494,7 +494,7 @@ fn plugin_code_runs_only_if_the_operators_policy_allows_it() {
     assert!(policy_with(yes).unwrap().plugin_code().is_some());
     assert!(policy_with("[plugins]\nallowPluginCodeExecution = \"true\"\n").is_err());
     assert!(policy_with("[plugins]\nallow = true\n").is_err());
-    // A workspace can neither allow nor forbid it: nothing may be done while it tries.
+    // The policy of the workspace can neither allow nor forbid plugin code; an attempt is an error.
     for own in [no, yes] {
         fs::write(grounds.root.join("actum.toml"), format!("version = 1\n{own}")).unwrap();
         let error = policy_with(yes).unwrap_err().to_string();

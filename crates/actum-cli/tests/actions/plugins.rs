@@ -1,4 +1,4 @@
-//! `actum plugin`, as authors of packages and attackers use it.
+//! `actum plugin`, used by package authors and by attackers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use crate::package::Written;
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::{Value, json};
 
-/// Runs a command under a policy of the operator that lets the code of plugins run.
+/// Runs a command under an operator policy that allows plugin code to run.
 fn allowed(root: &Path, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();
@@ -99,7 +99,7 @@ fn plugin_test_runs_no_code_unless_the_operator_allows_it() {
     let place = written.directory.to_str().unwrap();
     let refused = document(&actum(&root, &["plugin", "test", place, "--json"]));
     assert_eq!(refused["reason"], "PLUGIN_CODE_NOT_ALLOWED", "{refused}");
-    // A workspace cannot allow it itself.
+    // The policy of the workspace cannot allow plugin code.
     let own = "version = 1\n[plugins]\nallowPluginCodeExecution = true\n";
     fs::write(root.join("actum.toml"), own).unwrap();
     let refused = document(&actum(&root, &["plugin", "test", place, "--json"]));
@@ -135,7 +135,7 @@ fn failed_step_is_reported_with_its_error_and_leaves_no_changes() {
     }
 }
 
-/// AA-8, AA-9: a directory that is no package is refused by name, before any of its code is run.
+/// AA-8, AA-9: a directory that is not a valid package is rejected by name before any of its code runs.
 #[test]
 fn invalid_package_is_rejected_with_the_problem() {
     type Spoil = fn(&Written);

@@ -1,4 +1,4 @@
-//! Repairs of actions: the one attempt after a failed check, and its checks.
+//! Repairs of actions: a repair runs once after a failed check, and then the checks run again.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::envelopes::{self, RULES, act_under, allowing, checked_by};
 use crate::program::{actum, text, workspace};
 use crate::stage::{ALLOWED, Stage, manifest, plan, status};
 
-/// Writes `a.txt`, which `verify.js` refuses unless it is a copy of `sub/b.txt`.
+/// Writes `a.txt`, which `verify.js` rejects unless it is a copy of `sub/b.txt`.
 const WRITES: &str = "module.exports = async ({ context }) => { \
     require('fs').writeFileSync(context.workspace + '/a.txt', 'three\\n'); return { done: true }; };";
 const COMPARES: &str = "module.exports = async ({ context }) => { \
@@ -27,7 +27,7 @@ fn stage() -> Stage {
     Stage::new(&format!("{rules}{ALLOWED}"))
 }
 
-/// Manifest of a package that may run its checks and its repair.
+/// Manifest of a package that is allowed to run the given checks and the given repair.
 fn repaired_by(name: &str, repair: &str, checks: &[&str]) -> Value {
     let mut manifest = manifest(name, "R2");
     let commands: Vec<&str> = checks.iter().copied().chain([repair]).collect();
@@ -58,7 +58,7 @@ fn package_repair_runs_once_when_verify_js_or_a_command_fails() {
         let repair = &result["feedback"]["repair"];
         assert_eq!(repair["exitCode"], 0, "{name}: {result}");
         assert_eq!(text(&stage.root, "a.txt"), "2\n", "{name}");
-        // No check compares a captured change with itself.
+        // Captured changes have no built-in check, because it would compare them with themselves.
         let own = if checks.is_empty() { "same_as_b" } else { "it_holds" };
         let expected: Vec<&str> = [own, "actum: rollback.js restores every changed file"]
             .into_iter()
@@ -71,14 +71,14 @@ fn package_repair_runs_once_when_verify_js_or_a_command_fails() {
     assert_eq!(stage.actum(&["ledger", "verify"]).code, 0);
 }
 
-/// AA-4, AA-6, AA-11: a repair of a package is held to the same rules.
+/// AA-4, AA-6, AA-11: the repair of a package is subject to the same rules as the package itself.
 #[test]
 fn failed_package_repair_leaves_no_changes() {
     let stage = stage();
     for (name, verify, repair, expected) in [
         ("hopeless", COMPARES, "cp a.txt b.txt", ("reverted", "VERIFICATION_FAILED")),
         ("fails", COMPARES, "cp missing a.txt", ("reverted", "VERIFICATION_FAILED")),
-        // `rollback.js` does not remove the copy.
+        // This repair leaves a copy that `rollback.js` does not remove.
         ("beside", FINDS_A_COPY, "cp -t . sub/b.txt", ("rejected", "ROLLBACK_UNPROVEN")),
         ("not_allowed", COMPARES, "touch b.txt", ("rejected", "CHANGE_DENIED")),
     ] {
@@ -93,7 +93,7 @@ fn failed_package_repair_leaves_no_changes() {
     }
 }
 
-/// AA-3, AA-6: the built-in check covers the requested change, except what the repair changed.
+/// AA-3, AA-6: the built-in check covers the requested change except for paths that the repair changed.
 #[test]
 fn built_in_check_skips_paths_changed_by_the_repair() {
     let (directory, root) = workspace();
@@ -119,7 +119,7 @@ fn built_in_check_skips_paths_changed_by_the_repair() {
     );
 }
 
-/// AA-3, AA-6: the changes of a command are captured, so there is nothing to compare them with.
+/// AA-3, AA-6: the changes of a command are captured rather than requested, so there is nothing to compare them with.
 #[test]
 fn a_command_has_no_built_in_check() {
     let (directory, root) = workspace();

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::program::actum;
 
-/// Writes `goal.json` beside the workspace: a goal of the user that runs the tests, under the catalog in force.
+/// Writes `goal.json` next to the workspace: a goal of the current user under the catalog in force.
 pub(crate) fn write(root: &Path) {
     let fields = json!({"path": "notes.txt", "content": "text\n"});
     write_for(root, &user(), ("file_create", "change_files", &fields));
 }
 
-/// Writes `goal.json` for a user, with this simulation, its access action and its fields.
+/// Writes `goal.json` for the given user, simulation, access action and fields.
 pub(crate) fn write_for(root: &Path, user: &str, simulation: (&str, &str, &Value)) {
     let catalog = actum(root, &["catalog", "list", "--json"]).stdout;
     let catalog: Value = serde_json::from_str(&catalog).unwrap();
@@ -24,7 +24,7 @@ pub(crate) fn write_for(root: &Path, user: &str, simulation: (&str, &str, &Value
     fs::write(root.with_file_name("goal.json"), goal.to_string()).unwrap();
 }
 
-/// User that runs the tests.
+/// Returns the user who runs the tests.
 pub(crate) fn user() -> String {
     let user = String::from_utf8(Command::new("id").arg("-un").output().unwrap().stdout);
     user.unwrap().trim().to_owned()

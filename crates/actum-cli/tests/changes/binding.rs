@@ -1,18 +1,19 @@
-//! A workspace belongs to the installation that recorded it, by keys and not by names.
+//! A workspace belongs to the installation that recorded it, which is identified by its keys and not by its name.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::program::{Ended, actum, command, home_of, workspace};
 
-/// Runs the program with another installation.
+/// Runs the program with the home of another installation.
 fn with_home(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, &[&["--json"], arguments].concat());
     command.env("ACTUM_HOME", home).env("XDG_CONFIG_HOME", home.with_extension("config"));
     command.output().unwrap().into()
 }
 
-/// AEC-8, AA-5: a copy of the ledger, which any export is, with other keys is another ledger.
+/// AEC-8, AA-5: a copy of the ledger under other keys counts as a different ledger. Every process that has an export could make
+/// such a copy.
 #[test]
 fn a_ledger_of_the_same_name_with_other_keys_is_rejected() {
     let (directory, root) = workspace();
@@ -40,7 +41,7 @@ fn a_ledger_of_the_same_name_with_other_keys_is_rejected() {
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
-/// AEC-8: keys that were replaced still name their installation.
+/// AEC-8: rotated keys still identify the installation they belong to.
 #[test]
 fn a_workspace_stays_with_its_ledger_when_keys_are_rotated() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! `--json=brief`: one line of every command, with the status of its exit code.
+//! `--json=brief` prints one line for every command, with a status that matches the exit code.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::program::{Ended, actum, workspace};
 use actum_core::Digest;
 use serde_json::{Value, json};
 
-/// Returns the only line that a command writes, and its exit code.
+/// Returns the single line that a command prints, and its exit code.
 fn brief(root: &Path, arguments: &[&str]) -> (Value, i32) {
     let Ended { stdout, code, stderr } = actum(root, &[&["--json=brief"], arguments].concat());
     assert_eq!(stdout.lines().count(), 1, "{arguments:?}: {stdout}\n{stderr}");
@@ -104,7 +104,7 @@ fn brief_error_has_status_reason_and_first_hint() {
     );
 }
 
-/// Issue 27: the status is that of the exit code, also where the document has none.
+/// Issue 27: the status matches the exit code even if the full document has no status.
 #[test]
 fn brief_status_of_every_command_matches_its_exit_code() {
     let (directory, root) = workspace();
@@ -172,7 +172,7 @@ fn brief_exec_reports_the_changed_paths() {
     assert_eq!((failed, code), (json!({ "format": "actum.brief/1", "status": "rejected" }), 3));
 }
 
-/// Issue 27: a standalone document is not changed, and nothing follows it.
+/// Issue 27: documents that stand alone, such as receipts, are printed unchanged with nothing after them.
 #[test]
 fn brief_form_does_not_change_a_receipt() {
     let (_directory, root) = workspace();
@@ -190,7 +190,7 @@ fn json_full_equals_plain_json() {
     let full = actum(&root, &["--json=full", "log"]);
     assert_eq!(full.stdout, actum(&root, &["log", "--json"]).stdout);
     assert!(full.stdout.starts_with("{\"format\":\"actum.log/1\""), "{}", full.stdout);
-    // The form is never a word of its own.
+    // The form must be attached with `=`, so a separate `brief` is not read as one.
     let apart = actum(&root, &["--json", "brief"]);
     assert_eq!(apart.code, 2, "{apart:?}");
 }

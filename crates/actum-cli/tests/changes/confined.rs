@@ -1,5 +1,4 @@
-//! Confinement of the commands of `actum exec` and `actum sandbox run`, as docs/exec.md and docs/sandbox.md describe
-//! it.
+//! Confinement of commands by `actum exec` and `actum sandbox run`, as described in docs/exec.md and docs/sandbox.md.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -27,13 +26,13 @@ fn operator_says(root: &Path, policy: &str) {
     fs::write(directory.join("actum.toml"), format!("version = 1\n{policy}\n")).unwrap();
 }
 
-/// AA-10, issue 22 (claims): a large directory hides a home of keys no less than a small one.
+/// AA-10, issue 22 (claims): a key home is hidden from commands even if its parent directory has very many entries.
 #[test]
 fn key_home_among_many_files_is_hidden() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let start = tempfile::tempdir().unwrap();
-    // The directory lists names in the order of their hashes, so files are made on both sides of the home.
+    // Directory order follows the hashes of names, so the test creates files that sort both before and after the home.
     let fill = |from: usize| {
         for name in from..from + 10_100 {
             fs::write(start.path().join(format!("file-{name}")), "").unwrap();
@@ -48,8 +47,8 @@ fn key_home_among_many_files_is_hidden() {
     assert_eq!(listed.stdout, "home\n", "{listed:?}");
 }
 
-/// AA-10, AA-7, issue 22 (claims): `sandbox run` keeps the changes of a command in directories of `write` and in
-/// caches.
+/// AA-10, AA-7, issue 22 (claims): `sandbox run` keeps changes in `write` directories and in caches, so a denied command must not
+/// start there.
 #[test]
 fn denied_command_is_not_started_where_its_changes_would_persist() {
     let (_directory, root) = workspace();
@@ -74,12 +73,12 @@ fn denied_command_is_not_started_where_its_changes_would_persist() {
         assert_eq!(run(options, "tee", file).code, 0);
         assert!(root.join(file).exists());
     }
-    // Changes that are dropped need no rule.
+    // Commands whose changes are discarded need no rule.
     assert_eq!(run(&["--capture"], "touch", "new").code, 0);
     assert!(!root.join("new").exists());
 }
 
-/// FE-12, issue 22 (claims): listed limits are an upper bound for callers and change no default.
+/// FE-12, issue 22 (claims): the limits that the operator lists are upper bounds for callers and do not change the defaults.
 #[test]
 fn a_listed_limit_changes_no_default() {
     let (_directory, root) = workspace();
@@ -92,7 +91,7 @@ fn a_listed_limit_changes_no_default() {
     assert!(raised.stdout.starts_with("4096\n"), "{raised:?}");
 }
 
-/// AA-10, issue 22 (claims): `PATH` names only directories whose programs can be executed.
+/// AA-10, issue 22 (claims): `PATH` contains only directories whose programs the command may execute.
 #[test]
 fn path_holds_only_executable_directories_and_notes_other_programs() {
     let (directory, root) = workspace();
@@ -113,7 +112,7 @@ fn path_holds_only_executable_directories_and_notes_other_programs() {
     assert!(ended.stderr.contains(&note), "{ended:?}");
 }
 
-/// AA-6, issue 28: hard links become separate files, and a file keeps the modification time that the command gave it.
+/// AA-6, issue 28: hard links become separate files, and files keep the modification times that the command set.
 #[test]
 fn hard_links_become_files_and_files_keep_their_times() {
     let (_directory, root) = workspace();
@@ -126,7 +125,7 @@ fn hard_links_become_files_and_files_keep_their_times() {
     assert!(fs::metadata(root.join("c")).unwrap().modified().unwrap() < year_2001);
 }
 
-/// AA-6, issue 22 (claims): a foreign change of a file is a conflict only where the command changed it too.
+/// AA-6, issue 22 (claims): a file that another process changed is a conflict only if the command changed it too.
 #[test]
 fn foreign_change_of_a_file_that_was_only_read_is_not_a_conflict() {
     let (_directory, root) = workspace();
@@ -144,7 +143,7 @@ fn foreign_change_of_a_file_that_was_only_read_is_not_a_conflict() {
     assert!(root.join("new").exists());
 }
 
-/// AA-6, issue 22 (claims): set-id bits and sockets cannot be made in a view at all.
+/// AA-6, issue 22 (claims): a command cannot create set-id files or sockets in its view.
 #[test]
 fn a_command_can_make_neither_sockets_nor_set_id_files() {
     let (_directory, root) = workspace();
@@ -178,7 +177,7 @@ fn checks_are_skipped_for_dropped_and_empty_changes() {
     assert_eq!(exec(&root, &["--verify", "false"], "echo x > a.txt").code, 111);
 }
 
-/// AA-5, AA-7, issue 22 (claims): an approved change passes its checks again before it is made.
+/// AA-5, AA-7, issue 22 (claims): the checks run again on an approved change before it is applied.
 #[test]
 fn failed_check_at_approval_rejects_the_change() {
     let (_directory, root) = workspace();
@@ -194,7 +193,8 @@ fn failed_check_at_approval_rejects_the_change() {
     assert_eq!(crate::program::text(&root, "a.txt"), "1\n");
 }
 
-/// AA-10, issue 22 (claims): exit codes of `exec` that other commands have by themselves.
+/// AA-10, issue 22 (claims): `exec` uses reserved exit codes for these failures, because the command itself may exit with any other
+/// code.
 #[test]
 fn exec_has_own_exit_codes_for_a_busy_workspace_and_missing_namespaces() {
     let (_directory, root) = workspace();
@@ -240,7 +240,7 @@ fn an_interrupted_sandbox_ends_its_command_without_a_message() {
     assert!(!is_left());
 }
 
-/// Command lines of all processes.
+/// Returns the command lines of all running processes.
 fn processes() -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let paths = entries.map(|entry| entry.path().join("cmdline"));
@@ -250,7 +250,7 @@ fn processes() -> Vec<String> {
     lines.map(words).collect()
 }
 
-/// AA-2, issue 22 (claims): the command line is recorded permanently, whatever it contains.
+/// AA-2, issue 22 (claims): the ledger permanently records the command line, including any secrets in it.
 #[test]
 fn command_lines_are_recorded_in_the_ledger() {
     let (_directory, root) = workspace();
@@ -265,7 +265,7 @@ fn command_lines_are_recorded_in_the_ledger() {
     assert!(decoded.contains("echo hunter2"), "{decoded}");
 }
 
-/// Script that starts the program at a terminal of its own, types the input after `ready`, and prints the outcome.
+/// Python script that runs the program on a new terminal, types the input after `ready` appears, and prints the outcome.
 const AT_A_TERMINAL: &str = r#"
 import os, pty, select, sys, termios, time
 typed, program, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -315,7 +315,7 @@ fn interactive_command_gets_a_terminal() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "got hello\n");
 }
 
-/// AA-10: an interrupt that is typed ends the command, and none of its changes is kept.
+/// AA-10: Ctrl-C on the terminal ends the command, and none of its changes is kept.
 #[test]
 fn command_interrupted_at_its_terminal_leaves_no_changes() {
     let (_directory, root) = workspace();

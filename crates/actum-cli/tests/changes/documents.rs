@@ -1,4 +1,4 @@
-//! Output of every command: one JSON document where it is requested.
+//! With `--json`, every command prints exactly one JSON document.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::program::{Ended, actum, command, workspace};
 use actum_gate::GateName;
 use serde_json::{Value, json};
 
-/// Returns the only document that a command writes.
+/// Runs a command and parses the single JSON document that it prints.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let Ended { stdout, .. } = actum(root, &[&["--json"], arguments].concat());
     assert_eq!(stdout.lines().count(), 1, "{arguments:?}: {stdout}");
@@ -197,7 +197,7 @@ fn demo_directory_can_be_kept() {
     assert_eq!(document(Path::new(kept), &["log"])["total"], 2);
 }
 
-/// AEC-8, issue 22: `TMPDIR` leads the demo to no directory where a home of keys or a result file would be refused.
+/// AEC-8, issue 22: `TMPDIR` cannot make the demo use a directory in which a key home or result file would be rejected.
 #[test]
 fn demo_is_not_created_where_programs_act_on_files() {
     let directory = tempfile::tempdir().unwrap();

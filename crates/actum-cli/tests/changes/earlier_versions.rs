@@ -1,5 +1,5 @@
-//! Ledgers and workspaces that earlier versions of actum made. The fixtures are kept permanently: `rules-6.tar.gz` is
-//! of version 6 of the rules, with one run, one pending plan and one denied change.
+//! Ledgers and workspaces that earlier versions of actum created. The fixtures are kept permanently. `rules-6.tar.gz` was created
+//! with version 6 of the rules, and has one run, one pending plan and one denied change.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +41,7 @@ impl Earlier {
     }
 }
 
-/// Makes an unpacked workspace equal to the packed one: its id names inode and birth of `.actum`.
+/// Updates the workspace id after unpacking, because it contains the inode and birth time of `.actum`.
 fn adopt(state: &Path) {
     let metadata = fs::metadata(state).unwrap();
     let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap().as_nanos().to_string();
@@ -51,7 +51,7 @@ fn adopt(state: &Path) {
     fs::write(state.join("id"), format!("{id} {} {born}\n", metadata.ino())).unwrap();
 }
 
-/// AEC-11: records from before grounds were fields are verified and shown, and their decisions are not repeated.
+/// AEC-11: records without ground fields are still verified and shown, but their decisions are not replayed.
 #[test]
 fn records_of_an_earlier_version_of_the_rules_are_verified_and_shown() {
     let earlier = Earlier::new();
@@ -68,11 +68,11 @@ fn records_of_an_earlier_version_of_the_rules_are_verified_and_shown() {
     assert_eq!(replayed["reason"], "REPLAY_ENGINE_UNSUPPORTED", "{replayed}");
     let plan = earlier.actum(&["queue", PLAN]);
     assert!(plan.stdout.contains("R3: `.github/workflows/ci.yml`: it is run by"), "{plan:?}");
-    // The approver sees the grounds of the rules in force.
+    // The approver sees the grounds under the current rules.
     assert!(plan.stdout.contains("stale    the decision of the gates changed"), "{plan:?}");
 }
 
-/// AEC-11: a ledger of an earlier version takes new runs, and an old run can be undone.
+/// AEC-11: a ledger from an earlier version accepts new runs, and its old runs can still be undone.
 #[test]
 fn a_ledger_of_an_earlier_version_takes_new_runs() {
     let earlier = Earlier::new();

@@ -1,4 +1,4 @@
-//! `actum exec`, as users and programs use it: the changes of a command are one run, or none is kept.
+//! `actum exec` records all changes of a command as one run, or keeps none of them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -36,7 +36,7 @@ fn command_changes_are_kept_as_one_run_and_can_be_undone() {
     assert_eq!(tree(&root), before);
 }
 
-/// AA-6: a clean build does this with its output.
+/// AA-6: a directory that is removed and recreated, as in a clean build, is compared with the original.
 #[test]
 fn recreated_directory_is_compared_with_the_original() {
     let (_directory, root) = workspace();
@@ -125,7 +125,7 @@ fn exit_code_distinguishes_a_gate_from_the_command() {
     }
 }
 
-/// AA-4: changes that no run can make are listed, and none of the others is kept.
+/// AA-4: unsupported kinds of changes are listed, and then no change of the command is kept.
 #[test]
 fn changes_exec_cannot_keep_are_rejected_by_name() {
     let (_directory, root) = workspace();
@@ -146,7 +146,7 @@ fn changes_exec_cannot_keep_are_rejected_by_name() {
         assert!(ended.stderr.contains(expected), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), before, "{script}");
     }
-    // An unchanged link does no harm, nor does a write through one.
+    // Neither an unchanged link nor a write through it is a problem.
     assert_eq!(exec(&root, &[], "echo through > link").code, 0);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "through\n");
     assert!(fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
@@ -189,7 +189,7 @@ fn checks_see_the_pending_change_and_their_writes_are_discarded() {
     assert_eq!(tree(&root), before);
 }
 
-/// AA-5, D-1: a diff of git knows two modes, and the view for the approver shows all others.
+/// AA-5, D-1: git diffs can express only two modes, so the approver is shown all others separately.
 #[test]
 fn unusual_permissions_are_shown_and_world_writable_paths_need_approval() {
     let (_directory, root) = workspace();
@@ -216,7 +216,7 @@ fn unusual_permissions_are_shown_and_world_writable_paths_need_approval() {
     assert!(shown.contains("mode `a.txt`  +0 -0  mode 0644 -> 0666\n"), "{shown}");
 }
 
-/// Writes a file with a passphrase, beside the workspace.
+/// Writes a passphrase file next to the workspace.
 fn passphrase(root: &Path) -> String {
     let passphrase = root.parent().unwrap().join("passphrase");
     fs::write(&passphrase, "correct horse battery staple").unwrap();
@@ -256,7 +256,7 @@ fn a_drop_shows_the_change_and_its_tier_and_keeps_nothing() {
     assert_eq!(refused.code, 111, "{refused:?}");
 }
 
-/// AA-3, AA-5, AA-7: an approval cannot move a check to a directory where it has another result.
+/// AA-3, AA-5, AA-7: a check runs in the directory that was requested, because its result may differ in another one.
 #[test]
 fn check_runs_in_the_requested_directory_also_at_approval() {
     let (_directory, root) = workspace();
@@ -276,7 +276,7 @@ fn check_runs_in_the_requested_directory_also_at_approval() {
     assert!(root.join("sub/new").exists());
 }
 
-/// AA-4: the reported, judged and checked change is the one that is made, also if a file replaces a directory.
+/// AA-4: the change that is reported, judged and checked is the one that is applied, even if a file replaces a directory.
 #[test]
 fn file_and_directory_swaps_are_reported_and_checked() {
     let (_directory, root) = workspace();
@@ -301,7 +301,7 @@ fn file_and_directory_swaps_are_reported_and_checked() {
     assert!(root.join("a.txt").is_file() && root.join("empty").is_dir());
 }
 
-/// AA-6: a path that another process removed is not restored, and one that it created stays.
+/// AA-6: if another process removed or created a path, the change is a conflict and that path is left unchanged.
 #[test]
 fn paths_moved_or_removed_by_another_process_are_a_conflict() {
     type Act = fn(&Path);
@@ -347,7 +347,7 @@ fn paths_moved_or_removed_by_another_process_are_a_conflict() {
     }
 }
 
-/// AA-6: the result of a command goes to the directory in which it ran.
+/// AA-6: the changes of a command are applied only to the directory in which it ran.
 #[test]
 fn directory_that_replaces_the_workspace_meanwhile_is_not_changed() {
     let directory = tempfile::tempdir().unwrap();
@@ -368,7 +368,7 @@ fn directory_that_replaces_the_workspace_meanwhile_is_not_changed() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), format!("{}\n", other.display()));
 }
 
-/// AA-6: no bytes are lost, whichever process was first.
+/// AA-6: no content is lost, regardless of which process wrote first.
 #[test]
 fn file_changed_by_another_process_is_a_conflict() {
     let (_directory, root) = workspace();
@@ -384,7 +384,7 @@ fn file_changed_by_another_process_is_a_conflict() {
     assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
 }
 
-/// AA-6: a command that overwrote bytes that it never saw is a conflict, even if they are the same now.
+/// AA-6: overwriting content that the command never saw is a conflict, even if both processes wrote the same bytes.
 #[test]
 fn file_changed_concurrently_to_the_same_content_is_a_conflict() {
     let (_directory, root) = workspace();
@@ -398,7 +398,7 @@ fn file_changed_concurrently_to_the_same_content_is_a_conflict() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "2\n");
 }
 
-/// AA-6: with `--json` all of it is one document, whatever the command wrote.
+/// AA-6: with `--json`, the output is a single document that includes the output of the command.
 #[test]
 fn exec_json_is_a_single_document() {
     let (_directory, root) = workspace();
@@ -420,7 +420,7 @@ fn exec_json_is_a_single_document() {
     assert_eq!((&nothing["status"], &nothing["outcome"]), (&"succeeded".into(), &"nothing".into()));
 }
 
-/// Runs the program under an operator's policy.
+/// Runs the program under the given operator policy.
 fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     let directory = configuration.join("actum");
@@ -448,7 +448,7 @@ fn declared_cache_is_changed_permanently_and_not_part_of_the_run() {
     assert!(root.join("target/link").exists(), "it is no part of the run");
 }
 
-/// AA-6, AEC-8: the caller chooses no root in which a declared cache is an ordinary file of the workspace.
+/// AA-6, AEC-8: choosing a subdirectory as the root does not turn a declared cache into ordinary files of the workspace.
 #[test]
 fn nested_workspace_has_no_caches() {
     let (_directory, root) = workspace();
@@ -470,7 +470,7 @@ fn nested_workspace_has_no_caches() {
     assert_eq!(fs::read_to_string(inner.join("target/prod.sh")).unwrap(), "good\n");
 }
 
-/// AA-6: a build from a change that is dropped is not found by the next build.
+/// AA-6: build output that a dropped change left in a cache is not found by the next build.
 #[test]
 fn cache_keeps_nothing_from_checks_or_dropped_changes() {
     let (_directory, root) = workspace();
@@ -511,7 +511,7 @@ fn git_status_diff_and_log_write_nothing_and_git_writes_are_rejected() {
     git(&["init", "-q"]);
     git(&["add", "a.txt"]);
     git(&["commit", "-qm", "first"]);
-    // This command updates a stale index whatever its options are, so it runs while the index is fresh.
+    // `git describe` refreshes a stale index whatever its options are, so it runs while the index is fresh.
     look(&["describe", "--always", "--dirty"]);
     changed_at(1_000_000_060);
     for arguments in [&["status"][..], &["diff"], &["log", "--oneline"]] {
@@ -551,7 +551,7 @@ fn operator_rule_denies_a_command_before_it_starts() {
     assert_eq!(other.code, 0, "{other:?}");
 }
 
-/// AA-10: a workspace does not decide what commands may see.
+/// AA-10: the policy of a workspace cannot extend what commands can see.
 #[test]
 fn workspace_policy_cannot_loosen_the_sandbox() {
     let (_directory, root) = workspace();

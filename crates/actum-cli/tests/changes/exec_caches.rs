@@ -1,4 +1,4 @@
-//! Caches: the messages of `exec` about them where it keeps no change.
+//! Messages about caches when `exec` keeps no other change.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::program::{Ended, command, workspace};
 
-/// Runs the program under an operator's policy.
+/// Runs the program under the given operator policy.
 fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
     let configuration = root.parent().unwrap().join("config");
     let directory = configuration.join("actum");

@@ -1,4 +1,4 @@
-//! `actum exec` with large changes, which are captured on disk (issue 28).
+//! `actum exec` with changes so large that they are captured on disk (issue 28).
 
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
@@ -15,7 +15,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Returns the names of the captures of a workspace.
+/// Returns the names of all captures in a workspace.
 fn captures(root: &Path) -> Vec<String> {
     let names = fs::read_dir(root.join(".actum/captures")).unwrap();
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -31,8 +31,7 @@ fn approve(root: &Path, plan: &str, key: &str) -> Ended {
     actum(root, &["approve", plan, "--passphrase-file", key])
 }
 
-/// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times. Then the
-/// capture is removed.
+/// AA-6, issue 28: new and changed files of any size are published with their modification times, and then the capture is removed.
 #[test]
 fn on_disk_capture_is_published_and_undone() {
     let (_directory, root) = workspace();
@@ -66,7 +65,7 @@ fn on_disk_capture_is_published_and_undone() {
     assert_eq!(tree(&root), expected);
 }
 
-/// Issue 28: a change of many files stays within the limit of open files.
+/// Issue 28: publishing a change of many files does not exceed the limit on open files.
 #[test]
 fn a_change_of_many_files_is_made_with_few_open_files() {
     let (_directory, root) = workspace();
@@ -82,14 +81,14 @@ fn a_change_of_many_files_is_made_with_few_open_files() {
     assert_eq!(fs::read_dir(root.join("many")).unwrap().count(), 400);
 }
 
-/// AA-5, issue 28: a queued plan keeps its capture until it is carried out or leaves the queue.
+/// AA-5, issue 28: the capture of a queued plan is kept until the plan is carried out or leaves the queue.
 #[test]
 fn a_queued_plan_keeps_its_capture_until_it_leaves_the_queue() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let ended = exec(&root, &["--review"], "head -c 2000000 /dev/zero > large; echo x > small");
     assert_eq!(ended.code, 116, "{ended:?}");
-    // The workspace was made for this change, so the change was held in memory.
+    // The workspace was created for this change, so the change was still held in memory.
     let first = plan(&root);
     assert_eq!(approve(&root, &first, &key).code, 0);
     assert_eq!(exec(&root, &["--review"], "head -c 3000000 /dev/zero > large").code, 116);
@@ -110,7 +109,7 @@ fn a_queued_plan_keeps_its_capture_until_it_leaves_the_queue() {
     assert_eq!(captures(&root), [] as [String; 0]);
 }
 
-/// AA-5, issue 28: only judged content is published.
+/// AA-5, issue 28: content is published only if it is the content that the gates judged.
 #[test]
 fn capture_changed_while_its_plan_is_queued_is_not_published() {
     let (_directory, root) = workspace();
@@ -125,7 +124,7 @@ fn capture_changed_while_its_plan_is_queued_is_not_published() {
     assert!(!root.join("new").exists());
 }
 
-/// EX-9, issue 28: a killed process publishes nothing, and the next command removes its capture.
+/// EX-9, issue 28: a killed `exec` publishes nothing, and the next command removes its capture.
 #[test]
 fn capture_of_a_killed_command_is_removed_by_the_next_one() {
     let (_directory, root) = workspace();
@@ -148,7 +147,7 @@ fn capture_of_a_killed_command_is_removed_by_the_next_one() {
     );
 }
 
-/// AA-5, issue 28: a part of a plan is judged by itself.
+/// AA-5, issue 28: a selected part of a plan is judged independently of the rest.
 #[test]
 fn a_part_of_a_plan_is_kept_without_the_rest() {
     let (_directory, root) = workspace();
@@ -176,7 +175,7 @@ fn a_part_of_a_plan_is_kept_without_the_rest() {
     assert!(root.join(".github/workflows/ci.yml").exists());
 }
 
-/// AA-5, AA-6: a rule selects its paths, and of the directories above them only those that the paths need.
+/// AA-5, AA-6: a rule selects its own paths, plus only those parent directories that the paths need.
 #[test]
 fn partial_change_has_only_selected_paths_and_needed_parents() {
     let (_directory, root) = workspace();
@@ -204,7 +203,7 @@ fn partial_change_has_only_selected_paths_and_needed_parents() {
             let done = if by_review {
                 assert_eq!(exec(&root, &["--review"], script).code, 116);
                 let part = actum(&root, &["review", &plan(&root), "--only", rule]);
-                // The change was declared R3, and so is its part.
+                // The part inherits the declared tier R3 from the whole change.
                 if part.code == 6 { approve(&root, &plan(&root), &key) } else { part }
             } else {
                 exec(&root, &["--keep-only", rule], script)
@@ -225,7 +224,7 @@ fn partial_change_has_only_selected_paths_and_needed_parents() {
     }
 }
 
-/// AA-5, issue 28: a file of a capture that another process changes after it was read is not published.
+/// AA-5, issue 28: a captured file that another process changes after it was read is not published.
 #[test]
 fn a_capture_that_is_changed_during_the_checks_is_not_published() {
     let (_directory, root) = workspace();
@@ -270,7 +269,7 @@ fn a_capture_that_is_changed_during_the_checks_is_not_published() {
     }
 }
 
-/// AA-5, issue 28: no part of a plan is made once the plan is denied.
+/// AA-5, issue 28: once the plan is denied, no part of it is applied.
 #[test]
 fn part_of_a_plan_denied_during_the_checks_is_not_applied() {
     let (_directory, root) = workspace();
@@ -295,7 +294,7 @@ fn part_of_a_plan_denied_during_the_checks_is_not_applied() {
     assert!(late.code != 0 && late.stderr.contains("it was denied"), "{late:?}");
 }
 
-/// AA-5: an approval that is revoked during the checks makes nothing, and the reason is not the ledger.
+/// AA-5: an approval revoked during the checks has no effect, and the error does not blame the ledger.
 #[test]
 fn approval_revoked_during_the_checks_has_no_effect() {
     let (_directory, root) = workspace();
@@ -314,7 +313,7 @@ fn approval_revoked_during_the_checks_has_no_effect() {
     assert!(approved.code != 0 && !root.join("n").exists(), "{approved:?}");
 }
 
-/// AA-5: an approval of a new mode of a directory counts for the mode that it had.
+/// AA-5: an approval of a new directory mode is valid only as long as the directory has its previous mode.
 #[test]
 fn directory_mode_approval_is_valid_only_for_the_previous_mode() {
     let (_directory, root) = workspace();
@@ -337,7 +336,7 @@ fn directory_mode_approval_is_valid_only_for_the_previous_mode() {
     assert_eq!(root.join("d").metadata().unwrap().mode() & 0o7777, 0o750);
 }
 
-/// AA-10, issue 28: a one-line note suggests a fix.
+/// AA-10, issue 28: a one-line note names the missing network or program and suggests a fix.
 #[test]
 fn a_note_reports_a_missing_network_or_program() {
     let (_directory, root) = workspace();
@@ -356,7 +355,7 @@ fn a_note_reports_a_missing_network_or_program() {
     assert!(!exec(&root, &[], "exit 3").stderr.contains("sandbox"));
 }
 
-/// AA-5, issue 28: files that another plan needs as well stay in the capture.
+/// AA-5, issue 28: captured files that another plan still needs are kept.
 #[test]
 fn making_and_undoing_a_part_leaves_the_whole_plan_intact() {
     let (_directory, root) = workspace();
@@ -399,8 +398,7 @@ fn a_directory_stays_if_a_part_of_its_removal_is_left_out() {
     assert!(!shown.contains("deleted `d/b`") && !shown.contains("removed `d`"), "{shown}");
 }
 
-/// Issue 28: the text for an approver stays readable. A long change is folded by directory, and `actum queue` shows all
-/// of it.
+/// Issue 28: long changes are folded by directory to stay readable, and `actum queue` lists every path.
 #[test]
 fn long_change_is_folded_by_directory_and_listed_in_full_by_the_queue() {
     let (_directory, root) = workspace();
@@ -427,7 +425,7 @@ fn long_change_is_folded_by_directory_and_listed_in_full_by_the_queue() {
     assert!(shown.stdout.contains("n/f99"), "{shown:?}");
 }
 
-/// AA-5: a long change hides no path that needs approval: its content, target or permissions are shown, however much else changes.
+/// AA-5: a folded change still shows every path that needs approval, with its content, target or permissions.
 #[test]
 fn a_folded_change_shows_what_needs_approval_in_full() {
     let (_directory, root) = workspace();

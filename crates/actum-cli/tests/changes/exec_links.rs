@@ -12,7 +12,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// AA-6, D-6: links and permissions of directories are kept unchanged, seen by checks, and undone.
+/// AA-6, D-6: links and directory permissions are preserved, visible to checks, and restored by undo.
 #[test]
 fn links_and_permissions_of_directories_are_kept_and_undone() {
     let (_directory, root) = workspace();
@@ -31,7 +31,7 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
         let before = tree(&root);
         let after = plain_run(&root, script);
         let ended = exec(&root, &["--verify", "true"], script);
-        // A path that every user may write needs an approval.
+        // World-writable paths need an approval.
         if script.contains("1777") {
             assert_eq!(ended.code, 116, "{script}: {ended:?}");
             assert!(
@@ -54,8 +54,7 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
     assert_eq!(exec(&root, &["--verify", "sh check.sh"], script).code, 0);
 }
 
-/// D-6, D-5: a link that points outside the workspace needs an approval, and one to a protected or forbidden path is
-/// refused.
+/// D-6, D-5: a link to a target outside the workspace needs approval, and one to a protected or forbidden path is rejected.
 #[test]
 fn symlink_targets_are_judged_by_the_gates() {
     let (_directory, root) = workspace();
@@ -99,14 +98,14 @@ fn symlink_targets_are_judged_by_the_gates() {
     }
     assert_eq!(tree(&root), before);
     assert_eq!(exec(&root, &["--scope", "sub/"], "ln -s b.txt sub/l").code, 0);
-    // An unchanged link is not judged, and an undo restores a removed one.
+    // Unchanged links are not judged, and undo restores a removed one.
     symlink("/etc/passwd", root.join("before")).unwrap();
     assert_eq!(exec(&root, &[], "rm before; echo x > new").code, 0);
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(fs::read_link(root.join("before")).unwrap(), Path::new("/etc/passwd"));
 }
 
-/// FO-10, D-6: the diff of a run with links is applied elsewhere.
+/// FO-10, D-6: the diff of a run that creates links can be applied in a different workspace.
 #[test]
 fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     let (_directory, root) = workspace();
@@ -124,7 +123,7 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
     assert_eq!(tree(&other), tree(&root));
 }
 
-/// FO-5: undo restores nothing into a directory that is open to others now and was not.
+/// FO-5: undo does not restore files into a directory whose permissions have become more open since the run.
 #[test]
 fn undo_does_not_restore_private_files_into_an_open_directory() {
     let (_directory, root) = workspace();
@@ -147,7 +146,7 @@ fn undo_does_not_restore_private_files_into_an_open_directory() {
     assert!(root.join("private/f").exists());
 }
 
-/// AA-6: `--keep=always` keeps the edits of a failed command, and its exit code.
+/// AA-6: `--keep=always` keeps the edits of a failed command and passes on its exit code.
 #[test]
 fn keep_always_keeps_the_change_of_a_failed_command() {
     let (_directory, root) = workspace();
@@ -161,13 +160,13 @@ fn keep_always_keeps_the_change_of_a_failed_command() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "new\n");
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(tree(&root), before);
-    // Gates still apply, and the change of a command that a signal ended is dropped.
+    // The gates still apply, and the changes of a command that was killed by a signal are dropped.
     assert_eq!(exec(&root, &["--keep=always"], "echo K=1 > .env; exit 3").code, 111);
     assert_eq!(exec(&root, &["--keep=always"], "echo x > a.txt; kill -9 $$").code, 137);
     assert_eq!(tree(&root), before);
 }
 
-/// AA-6: `--keep-only` keeps a part of a change, and `--drop-special` leaves out pipes and sockets.
+/// AA-6: `--keep-only` keeps the selected part of a change, and `--drop-special` leaves out pipes and sockets.
 #[test]
 fn keep_only_and_drop_special_keep_a_part_of_a_change() {
     let (_directory, root) = workspace();
@@ -187,7 +186,7 @@ fn keep_only_and_drop_special_keep_a_part_of_a_change() {
     assert!(nothing.code == 0 && nothing.stderr.contains("no changes were kept"), "{nothing:?}");
 }
 
-/// AA-6: neither a link nor permissions of a directory that another process changed are lost.
+/// AA-6: a link or directory mode that another process changed is not overwritten.
 #[test]
 fn a_link_that_another_process_changed_meanwhile_is_a_conflict() {
     type Act = fn(&Path);
@@ -234,7 +233,7 @@ fn a_link_that_another_process_changed_meanwhile_is_a_conflict() {
     }
 }
 
-/// AA-3: a check sees the permissions that a directory would have.
+/// AA-3: checks see the directory permissions that the change would set.
 #[test]
 fn a_check_sees_new_permissions_of_a_directory() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Real commands through `actum exec`, compared with a plain run on a copy, tree by tree.
+//! Runs real commands through `actum exec` and compares the resulting tree with a plain run on a copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Writes this policy of the operator.
+/// Writes the operator policy.
 fn write_policy(root: &Path, policy: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
 }
 
-/// AA-6: real commands, compared with a plain run on a copy, tree by tree.
+/// AA-6: the tree after `actum exec` equals that of a plain run on a copy.
 #[test]
 fn real_commands_leave_the_same_tree_as_without_actum() {
     let (_directory, root) = workspace();
@@ -49,7 +49,7 @@ fn real_commands_leave_the_same_tree_as_without_actum() {
     }
 }
 
-/// Writes a small crate. Returns the directory of the toolchain, and the script that builds the crate.
+/// Writes a small crate. Returns the directory of the toolchain and the script that builds the crate.
 fn build(root: &Path) -> (PathBuf, String) {
     fs::create_dir(root.join("src")).unwrap();
     fs::write(root.join("src/main.rs"), "fn main() {\n    println!(\"built\");\n}\n").unwrap();
@@ -65,13 +65,13 @@ fn build(root: &Path) -> (PathBuf, String) {
     (cargo.ancestors().nth(2).unwrap().to_owned(), script)
 }
 
-/// Returns cargo's cache of compiler facts, whose order is random.
+/// Removes and returns cargo's cache of facts about the compiler, whose order is random.
 fn known_of_the_compiler(tree: &mut Tree) -> Value {
     let (_, text) = tree.remove(Path::new("target/.rustc_info.json")).unwrap();
     serde_json::from_slice(&text.unwrap()).unwrap()
 }
 
-/// AA-6: output that was built and kept is also not built again.
+/// AA-6: kept build output is as fresh as in a plain run, so the next build does nothing.
 #[test]
 fn build_leaves_the_same_output_as_without_actum_and_is_not_repeated() {
     let (_directory, root) = workspace();
@@ -96,7 +96,7 @@ fn build_leaves_the_same_output_as_without_actum_and_is_not_repeated() {
     assert_eq!(tree(&root), before);
 }
 
-/// AA-6: without a network, from a package that lies in the workspace.
+/// AA-6: `npm install` works without a network, from a package inside the workspace.
 #[test]
 fn npm_install_leaves_the_same_tree_as_without_actum() {
     let (_directory, root) = workspace();
@@ -163,7 +163,7 @@ fn policy_cannot_allow_a_git_commit_but_can_deny_it_before_it_starts() {
         assert!(refused.stderr.contains("nothing was"), "{policy}: {refused:?}");
         assert_eq!((tree(&root), log(&root).as_str()), (before.clone(), "first\n"), "{policy}");
     }
-    // The changes of a run can be committed without actum.
+    // The user can commit the changes of a run without actum.
     write_policy(&root, "");
     assert_eq!(exec(&root, &[], "sed -i s/changed/kept/ a.txt").code, 0);
     let made =

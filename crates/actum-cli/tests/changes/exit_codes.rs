@@ -1,4 +1,4 @@
-//! Exit codes, and the state of the workspace with each (D-1).
+//! Exit codes, and the state of the workspace that each of them implies (D-1).
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -68,21 +68,21 @@ fn invalid_command_line_exits_with_2() {
     }
 }
 
-/// FO-2: the second file lies in a directory without write permission, which shows only after the first is published.
+/// FO-2: the second file is in a read-only directory, which causes an error only after the first file is published.
 #[test]
 fn rolled_back_run_exits_with_3_and_restores_the_workspace() {
     let (directory, root) = workspace();
     let outside = directory.path();
-    // Nothing is closed to root, so an ordinary user runs a copy of the program in that case.
+    // Permissions do not stop root, so in that case an ordinary user runs a copy of the program.
     let program = outside.join("actum");
-    // Copied by another process: a file that this one had open for writing could not be run while another test starts a
-    // program.
+    // Copy in a child process. If this process had the copy open for writing, a concurrent test could inherit it and block
+    // execution.
     let mut copy = Command::new("/bin/cp");
     let copied = copy.arg(env!("CARGO_BIN_EXE_actum")).arg(&program).status().unwrap();
     assert!(copied.success());
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let is_root = fs::metadata(outside).unwrap().uid() == 0;
-    // The home of that user is another one.
+    // The ordinary user has a different home, so the recorded binding is removed.
     fs::remove_dir_all(root.join(".actum/recorded")).unwrap();
     let home = outside.join("records");
     fs::create_dir(&home).unwrap();
@@ -117,7 +117,7 @@ fn rolled_back_run_exits_with_3_and_restores_the_workspace() {
     assert_eq!((text(&root, "a.txt"), text(&root, "sub/b.txt")), ("1\n".into(), "2\n".into()));
     let log = run(&["log"]).stdout;
     assert!(log.contains("  reverted  #2     ") && log.contains("  2      "), "{log}");
-    // Undo could not give a deleted file back to another user, so it is not deleted.
+    // Undo could not restore the owner of a deleted file, so the run does not delete it.
     if is_root {
         fs::write(root.join("theirs"), "work\n").unwrap();
         let deletion = "diff --git a/theirs b/theirs\ndeleted file mode 100644\n--- a/theirs\n+++ /dev/null\n@@ -1 +0,0 \
@@ -127,7 +127,7 @@ fn rolled_back_run_exits_with_3_and_restores_the_workspace() {
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(refused.stderr.contains("`theirs`: its owner cannot be preserved"), "{refused:?}");
         assert_eq!(text(&root, "theirs"), "work\n");
-        // Repeated for a directory that is removed with its last file.
+        // Repeat this for a directory that is removed together with its last file.
         let directory = root.join("other");
         fs::create_dir(&directory).unwrap();
         fs::write(directory.join("x"), "x\n").unwrap();
@@ -154,7 +154,7 @@ fn give_to_nobody(path: &Path) {
     }
 }
 
-/// FO-2: a path that recovery could not restore rejects runs until the user resolves it.
+/// FO-2: a path that recovery could not restore blocks all runs until the user resolves it.
 #[test]
 fn blocked_path_exits_with_4_until_it_is_resolved() {
     let (_directory, root) = workspace();
@@ -174,11 +174,11 @@ fn blocked_path_exits_with_4_until_it_is_resolved() {
          help: `actum explain PATH_BLOCKED`\n"
         )
     );
-    // All paths or none.
+    // `resolve` handles either all of the given paths or none of them.
     assert_eq!(actum(&root, &["resolve", "a.txt", "sub/b.txt"]).code, 1);
     assert_eq!(actum(&root, &["status"]).code, 4);
     let resolved = actum(&root, &["resolve", "a.txt"]);
-    // The operator gets an alert.
+    // Resolving a path raises an alert for the operator.
     let alerts = actum(&root, &["queue"]).stdout;
     assert!(
         alerts.contains("PATH_BLOCKED") && alerts.contains("runs may change a.txt of run"),
@@ -210,7 +210,7 @@ fn damaged_journal_exits_with_4_until_it_is_set_aside() {
     assert_eq!(set_aside.code, 0, "{set_aside:?}");
     assert!(set_aside.stdout.starts_with("the damaged journal is kept as .actum/lost/journal."));
     assert_eq!(text(&root, "a.txt"), "one\n");
-    // The run that was only in that journal is recorded, and its history is lost.
+    // The run existed only in that journal, so it is listed but can no longer be undone.
     let lost = actum(&root, &["status"]);
     assert_eq!(lost.code, 4, "{lost:?}");
     assert!(lost.stdout.contains("missing     1 recorded run lost"), "{lost:?}");

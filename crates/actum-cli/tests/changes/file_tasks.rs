@@ -1,4 +1,4 @@
-//! File tasks on the command line: the signed result, and the messages for the user.
+//! File tasks on the command line: the signed result, and the messages that users see.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::leases::Installation;
 use crate::program::{Ended, approval_key, operator_of, workspace};
 
-/// Makes an installation whose workspace is a base directory, and the file of a lease for it.
+/// Creates an installation whose workspace is a base directory, and a lease file for it.
 fn installation() -> (Installation, String) {
     with_lease(Installation::new())
 }
@@ -22,7 +22,7 @@ fn with_lease(here: Installation) -> (Installation, String) {
     (here, lease)
 }
 
-/// Carries out a task on files below the root, and returns the outcome of the command and the verified result.
+/// Carries out a task on files below the root. Returns the output of the command and the verified result.
 fn run(
     here: &Installation,
     lease: &str,
@@ -47,7 +47,7 @@ fn run(
     (ended, serde_json::from_str(&verified.stdout).unwrap())
 }
 
-/// FE-1, FE-8, FE-10, FE-11: a move is undone, a deletion is restored, and a task has one effect.
+/// FE-1, FE-8, FE-10, FE-11: a move can be undone and a deleted file restored, and a repeated task has only one effect.
 #[test]
 fn a_file_is_moved_deleted_and_restored_under_a_lease() {
     let (here, lease) = installation();
@@ -67,7 +67,7 @@ fn a_file_is_moved_deleted_and_restored_under_a_lease() {
     assert_eq!((undone.code, here.root.join("sub/a").exists()), (0, true), "{undone:?}");
 }
 
-/// FE-14, FE-15: a failure is a signed result, and its message has the reason and the state of the files.
+/// FE-14, FE-15: a failed task produces a signed result, and its message gives the reason and the state of the files.
 #[test]
 fn failed_task_reports_the_reason_and_that_nothing_was_changed() {
     let (here, lease) = installation();
@@ -80,7 +80,7 @@ fn failed_task_reports_the_reason_and_that_nothing_was_changed() {
     assert_eq!(ended.stderr.matches("nothing was changed").count(), 1, "{ended:?}");
 }
 
-/// FE-10: only the operator can release a deleted file; until then it is kept.
+/// FE-10: a deleted file is kept until the operator releases it.
 #[test]
 fn a_deleted_file_is_kept_until_the_operator_releases_it() {
     let (directory, root) = workspace();
@@ -90,7 +90,7 @@ fn a_deleted_file_is_kept_until_the_operator_releases_it() {
     let (_, result) = run(&here, &lease, ("d", "FILE_DELETE"), ["sub/a", ""]);
     let reference = result["output"]["undo_metadata"]["recovery"].as_str().unwrap();
     let run_of_deletion = result["runs"][0].as_str().unwrap();
-    // The run of a move deletes a file, too, and is no deletion.
+    // A move deletes its source file as well, but it is not a deletion task.
     let (_, moved) = run(&here, &lease, ("m", "FILE_MOVE"), ["sub/b.txt", "sub/c"]);
     let parts: Vec<&str> = reference.split('/').collect();
     let other = [parts[0], parts[1], moved["runs"][0].as_str().unwrap(), parts[3]].join("/");

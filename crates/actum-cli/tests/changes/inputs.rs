@@ -1,4 +1,4 @@
-//! Input files: reading from a path, and rejection before a read can block.
+//! Reading input files, and rejecting those that would block the read.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::task::{COMMIT, plan, put, replace, report, repository};
 use actum_edit::format::Format;
 use serde_json::json;
 
-/// Time limit of a verb that reads nothing.
+/// Maximum time for a command that must not block on its input.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs the program, and fails if it waits.
+/// Runs the program, and fails the test if it blocks.
 fn without_waiting(root: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -66,7 +66,7 @@ fn no_verb_blocks_on_a_fifo_given_as_input() {
     assert_ne!(ended.code, 0, "{ended:?}");
 }
 
-/// Replaces a file by a FIFO.
+/// Replaces a file with a FIFO.
 fn put_fifo(at: &Path) {
     fs::create_dir_all(at.parent().unwrap()).unwrap();
     if at.exists() {
@@ -75,14 +75,14 @@ fn put_fifo(at: &Path) {
     assert!(Command::new("mkfifo").arg(at).status().unwrap().success());
 }
 
-/// EX-17: a FIFO in `.git` keeps a task from its commit, and no command waits for it.
+/// EX-17: a FIFO in `.git` prevents a task from committing, but no command blocks on it.
 #[test]
 fn no_task_blocks_on_a_fifo_in_the_git_directory() {
     for name in
         ["HEAD", "ORIG_HEAD", "config", "index", "index.lock", "packed-refs", "refs/heads/main"]
     {
         let expected = format!("`.git/{name}` is a FIFO or a device");
-        // FIFO before the run.
+        // Place the FIFO before the run.
         let (_directory, root) = repository();
         put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
         put_fifo(&root.join(".git").join(name));
@@ -99,7 +99,7 @@ fn no_task_blocks_on_a_fifo_in_the_git_directory() {
         assert!(written.contains("was not committed") && written.contains(&expected), "{written}");
         let back = without_waiting(&root, &["rollback", "task-7"]);
         assert_eq!((back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{name}: {back:?}");
-        // FIFO between the run and its rollback.
+        // Place the FIFO between the run and its rollback.
         let (_directory, root) = repository();
         put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
         let ended = actum(&root, &["run", "../task.json"]);
@@ -127,7 +127,7 @@ fn piped_stdin_is_accepted_as_input() {
     }
 }
 
-/// AA-10, EX-20: an agent that may run this program cannot use it to read files that it cannot read itself.
+/// AA-10, EX-20: an agent cannot use this program to read files that it cannot read itself.
 #[test]
 fn messages_do_not_quote_credentials_or_files_that_may_hold_them() {
     let (directory, root) = workspace();
@@ -186,7 +186,7 @@ fn messages_do_not_quote_credentials_or_files_that_may_hold_them() {
     assert!(ended.stderr.contains("because this line seems to contain a credential"), "{ended:?}");
 }
 
-/// AA-10, EX-20, issue 22 (claims): nothing is quoted of a file of the operator or of the system.
+/// AA-10, EX-20, issue 22 (claims): messages quote no content from files of the operator or the system.
 #[test]
 fn messages_do_not_quote_operator_or_system_files() {
     let (_directory, root) = workspace();
@@ -224,7 +224,7 @@ fn messages_do_not_quote_operator_or_system_files() {
     }
 }
 
-/// AA-10, EX-20: a file that is no document of the expected kind may hold anything, so no member of it is quoted.
+/// AA-10, EX-20: a file of an unexpected kind may contain anything, so messages quote none of its members.
 #[test]
 fn messages_do_not_quote_members_of_files_of_another_kind() {
     let (directory, root) = workspace();
@@ -259,7 +259,7 @@ fn messages_do_not_quote_members_of_files_of_another_kind() {
     }
 }
 
-/// AA-2, issue 22 (claims): an input has at most 100 MiB.
+/// AA-2, issue 22 (claims): an input may be at most 100 MiB.
 #[test]
 fn input_larger_than_100_mib_is_rejected() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Changes of a command in a large file are stored by blocks.
+//! A command's changes to a large file are stored as blocks.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::program::{actum, workspace};
 
 const BLOCK: usize = 4096;
 
-/// Returns the files below `.actum/keep` and their sizes in bytes.
+/// Returns the files below `.actum/keep` with their sizes in bytes.
 fn kept(root: &Path) -> Vec<(String, u64)> {
     let names = fs::read_dir(root.join(".actum/keep")).unwrap();
     let facts = names.map(|name| {
@@ -45,7 +45,7 @@ fn block_changes_of_a_large_file_are_undone_and_redone() {
     succeeds(&root, &["redo"]);
     assert!(fs::read(root.join("db")).unwrap() == after);
     succeeds(&root, &["gc"]);
-    // The appended bytes are a block of their own.
+    // The appended bytes are stored as a separate block.
     let is_small = |(name, size): &(String, u64)| name.ends_with(".blocks") && *size < 13_000;
     assert!(kept(&root).iter().all(is_small), "{:?}", kept(&root));
 }

@@ -1,4 +1,4 @@
-//! Leases at the entry points: their effect, their end, and that no token is stored anywhere.
+//! Leases at every entry point: what they permit, when they end, and that no token is ever stored.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::program::{Ended, actum, approval_key, command, home_of, operator_of, text, workspace};
 use crate::task::{create, plan, put};
 
-/// Workspace with a lease key, whose passphrase is in a file.
+/// A workspace with a lease key, whose passphrase is stored in a file.
 pub(crate) struct Installation {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -43,7 +43,7 @@ impl Installation {
         self.directory.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Grants a lease with the usual terms and these, and returns its file.
+    /// Grants a lease with the default terms plus these options, and returns the path of the lease file.
     pub(crate) fn grant(&self, name: &str, options: &[&str]) -> String {
         let (file, secret) = (self.file(name), &self.passphrase);
         let usual = ["lease", "grant", "--output", &file, "--passphrase-file", secret];
@@ -53,7 +53,7 @@ impl Installation {
         file
     }
 
-    /// Narrows a lease, and returns the file of the new one.
+    /// Narrows a lease, and returns the path of the new lease file.
     fn attenuate(&self, from: &str, name: &str, options: &[&str]) -> String {
         let file = self.file(name);
         let ended =
@@ -67,7 +67,7 @@ impl Installation {
         self.actum(&[&usual, options].concat())
     }
 
-    /// Applies a change that writes a file, under a lease.
+    /// Applies a change that writes one file under a lease.
     fn write(&self, path: &str, lease: &str, options: &[&str]) -> Ended {
         let change = json!({ "files": [{ "path": path, "content": format!("{path}\n") }] });
         let input = self.file("write.json");
@@ -80,7 +80,7 @@ impl Installation {
         (ended.code, value(&ended))
     }
 
-    /// Returns the states of the blocks of a lease.
+    /// Returns the state of each block of a lease.
     fn states(&self, lease: &str) -> Vec<String> {
         let (_, verified) = self.verify(lease);
         let blocks = verified["blocks"].as_array().unwrap().iter();
@@ -92,7 +92,7 @@ fn value(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Asserts that the gate of leases denied a request, for this reason.
+/// Asserts that the lease gate denied the request for this reason.
 fn assert_denied(ended: &Ended, why: &str) {
     let error = value(ended);
     let message = error["message"].as_str().unwrap();
@@ -101,12 +101,12 @@ fn assert_denied(ended: &Ended, why: &str) {
     assert!(message.ends_with("nothing was changed"), "{message}");
 }
 
-/// Asserts that a command fails for a reason.
+/// Asserts that the command failed with this reason.
 fn assert_fails(ended: &Ended, reason: &str) {
     assert_eq!((ended.code, &value(ended)["reason"]), (1, &json!(reason)), "{ended:?}");
 }
 
-/// Returns the files below a directory, without symbolic links.
+/// Returns all files below a directory, without following symbolic links.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -120,7 +120,7 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Asserts that no file of a directory has the text of a token, or the secret or seal at its end.
+/// Asserts that no file in the directory contains a token, or the secret or seal at its end.
 fn assert_no_token_in(directory: &Path, tokens: &[String]) {
     use base64::Engine;
     let alphabet = base64::engine::general_purpose::URL_SAFE;
@@ -155,7 +155,7 @@ fn lease_allows_exactly_its_terms() {
     let other = here.write("sub/two.txt", &planner, &["--agent", "other"]);
     assert_denied(&other, "is for the agent `planner`, but the request names `other`");
 
-    // A sub-agent gets less, and the chain of agents is recorded.
+    // A sub-agent gets a narrower lease, and the chain of agents is recorded.
     let narrow = ["--agent", "planner/copier", "--allow", "*.md", "--uses", "2"];
     let copier = here.attenuate(&planner, "copier.lease", &narrow);
     assert_denied(&here.write("sub/two.txt", &copier, &[]), "block 2 of the lease");
@@ -180,7 +180,7 @@ fn lease_allows_exactly_its_terms() {
     assert_eq!(agents, [&json!("planner"), &json!("planner/copier")]);
     assert_eq!(predicate["actor"]["agent"], "planner/copier");
 
-    // An undo is a use as well, and the number of uses is limited.
+    // An undo counts as a use too, and the number of uses is limited.
     assert_eq!(here.actum(&["undo", "--lease", &copier]).code, 0);
     assert_denied(
         &here.write("sub/b.md", &copier, &[]),
@@ -191,7 +191,7 @@ fn lease_allows_exactly_its_terms() {
     assert_eq!(here.states(&copier), ["in_force", "used_up"]);
     assert_eq!(here.states(&planner), ["in_force"]);
 
-    // The quota of time is the limit of the command.
+    // The wall-time quota of the lease limits the command.
     let quick = here.attenuate(&planner, "quick.lease", &["--max-wall", "1s"]);
     let exec = ["--json", "exec", "--lease", &quick, "--"];
     let kept = here.actum(&[&exec[..], &["sh", "-c", "echo x > sub/by-command"]].concat());
@@ -207,7 +207,7 @@ fn lease_allows_exactly_its_terms() {
     );
     assert!(!here.root.join("sub/1").exists());
 
-    // Revoking the first block ends all of them.
+    // Revoking the first block of a lease revokes all of them.
     let revoked = here.revoke(&planner, &["--message", "done"]);
     assert_eq!((revoked.code, &value(&revoked)["reason"]), (0, &json!("done")), "{revoked:?}");
     assert_denied(&here.write("sub/c.md", &planner, &[]), "was revoked");
@@ -224,7 +224,7 @@ fn lease_allows_exactly_its_terms() {
     assert_no_token_in(&here.root, &tokens);
 }
 
-/// FE-17: a lease is valid in the ledger that granted it, and only as it was signed.
+/// FE-17: a lease is valid only in the ledger that granted it, and only if its signed content is unmodified.
 #[test]
 fn foreign_or_modified_lease_is_rejected() {
     let here = Installation::new();
@@ -293,7 +293,7 @@ fn foreign_or_modified_lease_is_rejected() {
         [&json!("in_force"), &json!("in_force"), &json!("waiting"), &json!("expired")]
     );
 
-    // Found by the beginning of its id and by the whole id, and not by an unknown one.
+    // A lease can be looked up by its full id or a prefix, but not by an unknown id.
     let id = all["leases"][0]["id"].as_str().unwrap();
     let revoked = here.revoke(&id[..8], &[]);
     assert_eq!(value(&revoked)["revoked"], json!(id), "{revoked:?}");
@@ -303,7 +303,7 @@ fn foreign_or_modified_lease_is_rejected() {
     assert_fails(&here.revoke(&exec, &["--block", "2"]), "LEASE_UNKNOWN");
 }
 
-/// D-7: every entry point needs a lease where the operator requires one.
+/// D-7: if the operator requires leases, every entry point needs one.
 #[test]
 fn a_policy_can_require_a_lease_at_every_entry_point() {
     let here = Installation::new();
@@ -348,7 +348,7 @@ fn a_policy_can_require_a_lease_at_every_entry_point() {
         assert_eq!(with.code, 0, "{verb:?}: {with:?}");
     }
     assert!(here.root.join("by-command").exists() && here.root.join("made.txt").exists());
-    // So does a part of a plan that was asked for under it.
+    // A part of a plan that was requested under a lease needs one as well.
     let queued = [&["exec", "--review", "--", "touch", "by-part"][..]].concat();
     assert_eq!(run(&queued, Some(&lease)).code, 116);
     let queue = value(&here.actum(&["queue", "--json"]));
@@ -357,12 +357,12 @@ fn a_policy_can_require_a_lease_at_every_entry_point() {
     let without = run(&part, None);
     assert!(without.code != 0 && without.stderr.contains("needs a lease"), "{without:?}");
     assert_eq!(run(&part, Some(&lease)).code, 6, "it was declared R3");
-    // An undo that only restores needs none.
+    // An undo that only restores content needs no lease.
     assert_eq!(here.actum(&["undo"]).code, 0);
     assert_no_token_in(&home_of(&here.root), &[text(&here.root, &lease).trim().to_owned()]);
 }
 
-/// D-7, AA-5: the operator has no token, and the lease is checked again when the plan is carried out.
+/// D-7, AA-5: the operator approves the plan without the token, and the lease is checked again when the plan is carried out.
 #[test]
 fn plan_requested_under_a_lease_is_approved_without_the_token() {
     let (directory, root) = workspace();
@@ -393,7 +393,7 @@ fn plan_requested_under_a_lease_is_approved_without_the_token() {
     assert_no_token_in(&here.root, &[token]);
 }
 
-/// FE-17: terms that cannot be granted or narrowed are rejected before the passphrase is read, and leave no file.
+/// FE-17: impossible terms are rejected before the passphrase is read, and no file is created.
 #[test]
 fn impossible_lease_terms_are_rejected() {
     let (_directory, root) = workspace();
@@ -436,7 +436,7 @@ fn impossible_lease_terms_are_rejected() {
     assert!(hint.contains("`actum key make lease`"), "{hint}");
 }
 
-/// FE-17: narrowing needs neither key nor ledger, and a token is printed only on request.
+/// FE-17: narrowing a lease needs neither the key nor the ledger, and the token is printed only on request.
 #[test]
 fn lease_can_be_narrowed_offline_until_it_is_sealed() {
     let here = Installation::new();
@@ -490,7 +490,7 @@ fn lease_can_be_narrowed_offline_until_it_is_sealed() {
     assert_denied(&here.write("sub/large", &narrowed, &["--agent", "b"]), "block 2 of the lease");
 }
 
-/// FE-17: the file that the environment names is the lease, whatever bytes its name has.
+/// FE-17: a lease file named by the environment is used even if its name is not valid UTF-8.
 #[test]
 fn lease_file_with_a_non_utf8_name_is_read_from_the_environment() {
     let here = Installation::new();
@@ -508,7 +508,7 @@ fn lease_file_with_a_non_utf8_name_is_read_from_the_environment() {
     assert!(!here.root.join("outside").exists());
 }
 
-/// FE-17, D-7: the policy is explained as it would be applied now.
+/// FE-17, D-7: `policy explain` takes the lease into account.
 #[test]
 fn policy_explain_applies_the_lease() {
     let here = Installation::new();
@@ -522,7 +522,7 @@ fn policy_explain_applies_the_lease() {
     );
 }
 
-/// FE-17: bytes after a token are not ignored.
+/// FE-17: a lease file with extra bytes after the token is rejected.
 #[test]
 fn overlong_lease_file_is_rejected() {
     let here = Installation::new();

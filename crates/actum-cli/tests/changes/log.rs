@@ -1,4 +1,4 @@
-//! `actum log`, and the amount of text with `--quiet`.
+//! `actum log`, and the output of commands with `--quiet`.
 
 use std::fs;
 

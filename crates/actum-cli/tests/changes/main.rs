@@ -43,7 +43,7 @@ mod task;
 #[path = "../trees/mod.rs"]
 mod trees;
 
-/// Returns the JSON document on standard output.
+/// Parses standard output as a JSON document.
 fn json(ended: &program::Ended) -> serde_json::Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }

@@ -1,4 +1,4 @@
-//! Changes by another process while a command runs.
+//! Helpers for tests in which another process changes files while a command runs.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use crate::program::{Ended, command};
 
-/// Starts `actum exec` with a script, and returns once the script printed `ready` as its first line.
+/// Starts `actum exec` with a script, and returns once the script has printed `ready` as its first line.
 pub(crate) fn started(root: &Path, options: &[&str], script: &str) -> Child {
     let arguments = [&["exec"], options, &["--", "sh", "-c", script]].concat();
     let mut child =
@@ -21,8 +21,7 @@ pub(crate) fn started(root: &Path, options: &[&str], script: &str) -> Child {
     child
 }
 
-/// Runs actum with these arguments and the check `sh wait.sh NAME`, and calls `act` while that check waits. It passes
-/// afterwards.
+/// Runs actum with the check `sh wait.sh NAME`, and calls `act` while the check waits. The check passes afterwards.
 pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnOnce()) -> Ended {
     let check = wait_check(root);
     let mut child =
@@ -36,7 +35,7 @@ pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnO
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
             let caught = u64::from_str_radix(caught.trim(), 16).unwrap();
             let id = process.file_name().unwrap().to_str().unwrap().parse().ok()?;
-            // Only once the script has its trap.
+            // The process counts only once it has installed its SIGTERM trap.
             (is_it && caught & (1 << (Signal::SIGTERM as i32 - 1)) != 0).then(|| Pid::from_raw(id))
         })
     };
@@ -57,7 +56,7 @@ pub(crate) fn while_it_is_checked(root: &Path, arguments: &[&str], act: impl FnO
     child.wait_with_output().unwrap().into()
 }
 
-/// Writes the script of a waiting check to the workspace, and returns its command.
+/// Writes the script for a check that waits, and returns the command of that check.
 pub(crate) fn wait_check(root: &Path) -> String {
     let script = "trap 'exit 0' TERM; while :; do sleep 0.02; done\n";
     std::fs::write(root.join("wait.sh"), script).unwrap();
@@ -65,7 +64,7 @@ pub(crate) fn wait_check(root: &Path) -> String {
     format!("sh wait.sh {name}")
 }
 
-/// Runs `actum exec` with a script, and calls `act` once the script printed `ready` as its first line.
+/// Runs `actum exec` with a script, and calls `act` once the script has printed `ready` as its first line.
 pub(crate) fn while_it_runs(root: &Path, script: &str, act: impl FnOnce()) -> Ended {
     let child = started(root, &[], script);
     act();

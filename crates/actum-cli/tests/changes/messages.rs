@@ -1,4 +1,4 @@
-//! Messages of the program, and their form on a terminal.
+//! The messages of the program, and how they are printed on a terminal.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use crate::program::{Ended, actum, command, text, workspace};
 use actum_workspace::{RunOptions, Workspace};
 
-/// Text that turns the direction of text, starts a colour, has no width, ends a line, rings.
+/// Text with bidirectional controls, a colour escape, zero-width characters, a newline and a bell.
 const HARMFUL: &str = "x\u{202e}\u{2066}\x1b[31m\u{200b}\u{feff}\n\x07y";
 const HARMLESS: &str =
     "x\\342\\200\\256\\342\\201\\246\\033[31m\\342\\200\\213\\357\\273\\277\\n\\007y";
@@ -82,7 +82,7 @@ fn non_utf8_argument_is_rejected_without_being_printed() {
 fn label_of_the_process_using_the_workspace_is_escaped() {
     let (_directory, root) = workspace();
     let mut workspace = Workspace::open(&root).unwrap();
-    // A child that another test is starting just now may still hold the lock that opening took.
+    // A child process that a concurrent test has just forked may still hold the inherited lock.
     let options = RunOptions { label: HARMFUL.into(), wait: true, ..RunOptions::default() };
     let at_work = workspace.begin(options).unwrap();
     let refused = actum(&root, &["apply", "../change.diff"]);
@@ -90,7 +90,7 @@ fn label_of_the_process_using_the_workspace_is_escaped() {
     at_work.abort();
 }
 
-/// D-1: `docs/json.md` documents it.
+/// D-1: `--json` does not affect help and version output, as `docs/json.md` documents.
 #[test]
 fn json_option_does_not_change_help_and_version() {
     for question in ["--help", "--version"] {
@@ -101,7 +101,7 @@ fn json_option_does_not_change_help_and_version() {
     }
 }
 
-/// FO-10: a hint must be possible to follow.
+/// FO-10: the hint names a command that works.
 #[test]
 fn hint_for_too_many_matches_can_be_followed() {
     let (_directory, root) = workspace();
@@ -147,7 +147,7 @@ fn redo_of_a_manually_restored_change_reports_a_redo_error() {
     }
 }
 
-/// FO-7: agents name files by absolute paths, in every format.
+/// FO-7: absolute paths are accepted in every format, because agents use them, but only below the root.
 #[test]
 fn absolute_paths_are_accepted_only_below_the_root_in_every_format() {
     let (_directory, root) = workspace();
@@ -202,7 +202,7 @@ fn absolute_paths_are_accepted_only_below_the_root_in_every_format() {
     assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
 }
 
-/// FO-7: a path that is relative to the current directory is not guessed, and the message names the right one.
+/// FO-7: a path relative to the current directory is rejected, and the message names the path relative to the root.
 #[test]
 fn cwd_relative_path_is_rejected_with_the_root_relative_one() {
     let (_directory, root) = workspace();
@@ -268,7 +268,7 @@ fn gc_accepts_and_prints_sizes_with_units() {
     assert_eq!(actum(&root, &["gc", "--max-bytes", "1KB"]).code, 2);
 }
 
-/// Reads the output on a terminal until it holds `expected`, or to its end.
+/// Reads terminal output until it contains `expected`, or to its end.
 fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
     let (mut screen, mut piece) = (Vec::new(), [0; 256]);
     loop {
@@ -277,18 +277,18 @@ fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
             return text;
         }
         match terminal.read(&mut piece) {
-            // The terminal hangs up once the program has ended (EIO).
+            // Reading fails with `EIO` once the program has exited.
             Ok(0) | Err(_) => return text,
             Ok(read) => screen.extend(&piece[..read]),
         }
     }
 }
 
-/// Only a terminal gets progress, after a second, and at the end the line is empty.
+/// Progress is shown only on a terminal, after one second, and the line is erased at the end.
 #[test]
 fn progress_is_shown_only_on_a_terminal_and_erased_at_the_end() {
     let (directory, root) = workspace();
-    // Whichever of the two gets the lock first, the other can do its work.
+    // Both commands can succeed, whichever of them gets the lock first.
     let other = r#"{"files":[{"path":"other.txt","content":"1\n"}]}"#;
     fs::write(directory.path().join("other.json"), other).unwrap();
     let mut workspace = Workspace::open(&root).unwrap();
@@ -312,7 +312,7 @@ fn progress_is_shown_only_on_a_terminal_and_erased_at_the_end() {
     assert_eq!((piped.code, &*piped.stderr), (0, ""));
 }
 
-/// H-8: no all-clear where every change is rejected.
+/// H-8: `status` and `doctor` report a problem if every change would be rejected.
 #[test]
 fn status_and_doctor_report_what_rejects_every_change() {
     let (_directory, root) = workspace();
@@ -345,7 +345,7 @@ fn status_and_doctor_report_what_rejects_every_change() {
     }
 }
 
-/// FO-2: files that a recovery saved are reported until the user moves or removes them.
+/// FO-2: files that recovery saved are listed until the user moves or removes them.
 #[test]
 fn status_lists_files_saved_by_a_recovery() {
     let (_directory, root) = workspace();

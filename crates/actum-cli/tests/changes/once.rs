@@ -1,4 +1,4 @@
-//! A request with a key has one effect, however many processes make it (AEC-7).
+//! A request with a key has one effect, no matter how many processes make it (AEC-7).
 
 use std::fs;
 use std::process::Stdio;
@@ -45,13 +45,13 @@ fn request_key_used_for_another_request_is_rejected_without_changes() {
     );
     assert!(ended.stderr.contains("actum explain REQUEST_KEY_TAKEN"), "{ended:?}");
     assert!(!root.join("new.txt").exists());
-    // An undo is another request too.
+    // An undo is a different request as well.
     let ended = actum(&root, &["undo", "--request-key", "T-17"]);
     assert_eq!(ended.code, 1, "{ended:?}");
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7: a refused request binds no key.
+/// AEC-7: a rejected request does not use up its key.
 #[test]
 fn rejected_request_can_be_retried_under_its_key() {
     let (_directory, root) = workspace();
@@ -63,7 +63,7 @@ fn rejected_request_can_be_retried_under_its_key() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7, D-8: the answer is marked as a repetition, and a change that was undone is made again.
+/// AEC-7, D-8: the answer to a repeated request is marked as such, and a change that was undone is applied again.
 #[test]
 fn keyed_request_returns_its_run_until_undone_and_then_runs_again() {
     let (_directory, root) = workspace();
@@ -81,7 +81,7 @@ fn keyed_request_returns_its_run_until_undone_and_then_runs_again() {
     assert_eq!(actum(&root, &[&apply[..], &["--dry-run"]].concat()).code, 2);
 }
 
-/// AEC-8: an intent that cannot be recorded has no effect.
+/// AEC-8: a change whose intent cannot be recorded is rejected without any effect.
 #[test]
 fn changes_are_rejected_without_a_usable_ledger() {
     let (directory, root) = workspace();
@@ -95,7 +95,7 @@ fn changes_are_rejected_without_a_usable_ledger() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// FE-14: a change cannot reach the keys that sign it.
+/// FE-14: a ledger home inside the workspace is rejected, so that no change can reach the signing keys.
 #[test]
 fn ledger_home_inside_the_workspace_is_rejected() {
     let (_directory, root) = workspace();
@@ -110,7 +110,7 @@ fn ledger_home_inside_the_workspace_is_rejected() {
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
 }
 
-/// AEC-7: the answer "before" is about these files, not about another workspace with the same name.
+/// AEC-7: a recorded answer applies only to these files, and not to a copy of the workspace without the run.
 #[test]
 fn request_key_is_rejected_in_a_workspace_copy_without_its_run() {
     let (directory, root) = workspace();
@@ -129,7 +129,7 @@ fn request_key_is_rejected_in_a_workspace_copy_without_its_run() {
     let apply = ["apply", "../change.diff", "--request-key", "T-17"];
     assert_eq!(actum(&root, &apply).code, 0);
     assert!(actum(&root, &apply).stdout.contains("already done by run"));
-    // Restores the earlier disk: `.actum` is the same directory, with its earlier content.
+    // Restore the earlier state of the disk: `.actum` remains the same directory, but has its earlier content.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
@@ -148,7 +148,7 @@ fn request_key_is_rejected_in_a_workspace_copy_without_its_run() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7, FO-9: a forgotten run was made here all the same.
+/// AEC-7, FO-9: a request is answered even after garbage collection has removed its run.
 #[test]
 fn a_request_whose_run_was_forgotten_is_still_answered() {
     let (_directory, root) = workspace();
@@ -163,7 +163,7 @@ fn a_request_whose_run_was_forgotten_is_still_answered() {
     assert!(again.stdout.contains("already done by run"), "{again:?}");
 }
 
-/// D-8: the ids of tasks are keys that no other request can take.
+/// D-8: task ids are reserved keys that no other request can use.
 #[test]
 fn request_keys_reserved_for_tasks_are_rejected() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Result files: allowed paths, and files that they never replace.
+//! Result files written with `--output`: where they are allowed, and which files they never replace.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::program::{Ended, actum, command, home_of, operator_of, workspace};
 use actum_testkit::known_home;
 
-/// Verbs that take `--output`.
+/// Commands that accept `--output`.
 const VERBS: [&[&str]; 6] = [
     &["receipt"],
     &["receipt", "--no-proof"],
@@ -22,7 +22,7 @@ fn output(root: &Path, verb: &[&str], path: &str, options: &[&str]) -> Ended {
     actum(root, &[verb, &["--output", path], options].concat())
 }
 
-/// Makes a workspace with a run.
+/// Creates a workspace with one run.
 fn with_a_run() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     let ended = actum(&root, &["apply", "../change.diff"]);
@@ -57,7 +57,7 @@ fn result_file_replaces_only_an_earlier_result_and_only_with_force() {
         for other in VERBS {
             let before = fs::read(root.join("new.txt")).unwrap();
             let forced = output(&root, other, "new.txt", &["--force"]);
-            // A receipt with its proof and one without are of the same run.
+            // Receipts with and without a proof belong to the same run, so one may replace the other.
             if other == verb || (other[0] == "receipt" && verb[0] == "receipt") {
                 assert_eq!(forced.code, 0, "{verb:?}, {other:?}: {forced:?}");
             } else {
@@ -71,7 +71,7 @@ fn result_file_replaces_only_an_earlier_result_and_only_with_force() {
     assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".new")), "{names:?}");
 }
 
-/// AEC-8, issue 22: the operator's copy of a ledger shows that another was put in its place.
+/// AEC-8, issue 22: an operator's copy of a ledger is not replaced, because comparing the two reveals a substituted ledger.
 #[test]
 fn result_file_does_not_replace_that_of_another_installation_or_run() {
     let (directory, root) = with_a_run();
@@ -99,7 +99,7 @@ fn result_file_does_not_replace_that_of_another_installation_or_run() {
         assert_eq!(output(&root, verb, path, &["--force"]).code, 0, "{verb:?}");
         fs::remove_file(&file).unwrap();
     }
-    // A receipt of a later run is another one, and a checkpoint that covers more continues an earlier one.
+    // A receipt of a later run is a different result, but a later checkpoint continues an earlier one.
     let kept = ["receipt", "ledger checkpoint", "ledger export", "key export"];
     let write = |verb: &str, options: &[&str]| {
         let path = evidence.join(verb.replace(' ', "-"));
@@ -119,7 +119,7 @@ fn result_file_does_not_replace_that_of_another_installation_or_run() {
     assert_eq!(names, kept.len());
 }
 
-/// D-5, issue 22: a change that makes a keyring there is denied, so a result file is as well.
+/// D-5, issue 22: a change that creates a keyring there is denied, so a result file is denied as well.
 #[test]
 fn result_file_is_not_written_under_a_keyring_or_hook_name() {
     let (directory, root) = with_a_run();
@@ -145,7 +145,7 @@ fn result_file_is_not_written_to_a_protected_path_even_with_force() {
     let operator = operator_of(&root);
     fs::create_dir_all(&operator).unwrap();
     let absolute = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
-    // Another path to the same directory.
+    // Use a different path to the same directory.
     let home = home_of(&root);
     let paths = [
         ".git/hooks/post-commit".to_owned(),
@@ -180,7 +180,7 @@ fn result_file_is_not_written_to_a_protected_path_even_with_force() {
     assert_eq!(snapshot(directory.path()), before);
 }
 
-/// AA-5, D-5: another environment does not turn a keyring, key, ledger or policy into an ordinary file.
+/// AA-5, D-5: changing the environment does not make a keyring, key, ledger or policy an ordinary file.
 #[test]
 fn result_file_is_not_written_into_another_installation() {
     let (directory, root) = with_a_run();
@@ -231,7 +231,7 @@ fn a_result_file_in_a_workspace_obeys_the_policy_in_force() {
     assert!(!root.join("infra/x").exists() && !root.join("src/x").exists());
 }
 
-/// AEC-8, AA-5 (H2, N6): the caller chooses the environment, and still no other policy for a bound workspace.
+/// AEC-8, AA-5 (H2, N6): choosing a different environment does not give a bound workspace a different policy.
 #[test]
 fn result_file_in_a_bound_workspace_needs_its_ledger_and_configuration() {
     let (directory, root) = with_a_run();
@@ -276,7 +276,7 @@ fn result_file_in_a_bound_workspace_needs_its_ledger_and_configuration() {
     assert_eq!(snapshot(&root), before);
 }
 
-/// D-5 (H2): only a recorded workspace counts as one, and the workspace around it has rules of its own.
+/// D-5 (H2): an unrecorded workspace does not count as one, and the rules of every enclosing workspace still apply.
 #[test]
 fn result_file_obeys_the_policy_of_every_enclosing_workspace() {
     let (_directory, root) = with_a_run();
@@ -321,7 +321,7 @@ fn result_file_is_not_written_where_programs_act_or_keep_credentials() {
     ];
     let mut closed: Vec<_> = closed.iter().map(|path| home.join(path)).collect();
     closed.push(programs.join("x"));
-    // There is no such directory, so nothing is written there in any case.
+    // These directories do not exist, so even a wrong decision writes nothing.
     let system = ["/etc/actum-missing/x", "/run/actum-missing/x", "/usr/local/bin/actum-missing/x"];
     closed.extend(system.iter().map(Into::into));
     let free = ["receipt.json", "documents/x", ".local/share/man/man1/x"];
@@ -350,7 +350,7 @@ fn result_file_is_not_written_where_programs_act_or_keep_credentials() {
     }
 }
 
-/// AA-10 (H2, N7): the operator allowed a workspace that was recorded there.
+/// AA-10 (H2, N7): a hidden directory is allowed if the operator has recorded a workspace there.
 #[test]
 fn result_file_is_allowed_in_a_recorded_workspace_in_a_hidden_directory() {
     let (directory, root) = with_a_run();
@@ -369,7 +369,7 @@ fn result_file_is_allowed_in_a_recorded_workspace_in_a_hidden_directory() {
     assert_refused(&ended(".hidden/named/x"), "a directory named .actum");
 }
 
-/// AA-10 (H2, N7): a mount is another path to the same directory.
+/// AA-10 (H2, N7): a bind mount does not give access to a protected directory.
 #[test]
 fn result_file_cannot_reach_a_closed_directory_through_a_mount() {
     let (directory, root) = with_a_run();
@@ -395,7 +395,7 @@ fn result_file_cannot_reach_a_closed_directory_through_a_mount() {
     assert!(home.join("x").exists() && !home.join(".unknown/x").exists());
 }
 
-/// AA-5 (H2, A7): text after a result is the user's.
+/// AA-5 (H2, A7): a file with the user's own text after a result is not replaced.
 #[test]
 fn file_that_only_begins_like_a_result_is_not_replaced() {
     let (_directory, root) = with_a_run();
@@ -481,7 +481,7 @@ fn a_result_file_follows_no_symbolic_link() {
         }
     }
     assert_eq!(snapshot(directory.path()), before);
-    // A file with another name keeps its content: only the name is replaced.
+    // A hard link keeps its content under its other name, because only the name is replaced.
     assert_eq!(output(&root, VERBS[2], "first", &[]).code, 0);
     let first = fs::read(root.join("first")).unwrap();
     fs::hard_link(root.join("first"), root.join("hard")).unwrap();
@@ -528,7 +528,7 @@ fn status_lines_are_written_to_a_fifo_with_a_reader() {
     assert_eq!(actum(&root, &["plan", "new", "../task_plan.json"]).code, 0);
     let approved = actum(&root, &["plan", "approve", "../task_plan.json"]);
     assert_eq!(approved.code, 0, "{approved:?}\n{}", fs::read_to_string(plan).unwrap());
-    // It has no reader yet.
+    // The FIFO has no reader yet.
     assert_refused(
         &actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]),
         "a FIFO without a reader",
@@ -537,7 +537,7 @@ fn status_lines_are_written_to_a_fifo_with_a_reader() {
     let reader = reader.arg(root.join("../lines")).stdout(Stdio::piped()).spawn().unwrap();
     let mut ended = actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]);
     while ended.stderr.contains("OUTPUT_REFUSED") {
-        // The reader has not opened it yet.
+        // Retry until the reader has opened the FIFO.
         ended = actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]);
     }
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -546,14 +546,14 @@ fn status_lines_are_written_to_a_fifo_with_a_reader() {
     assert_eq!(last["status"], "SUCCESS", "{stdout}");
 }
 
-/// Returns all names and contents below a directory.
+/// Returns the paths and contents of all files below a directory.
 fn snapshot(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut all = Vec::new();
     let mut left = vec![directory.to_owned()];
     while let Some(next) = left.pop() {
         for entry in fs::read_dir(next).unwrap() {
             let path = entry.unwrap().path();
-            // A ledger is opened for reading, and may leave files of SQLite.
+            // Opening a ledger for reading may leave SQLite files behind.
             if path.file_name().is_some_and(|name| name.to_string_lossy().contains("ledger.db")) {
                 continue;
             }

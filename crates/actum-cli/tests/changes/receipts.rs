@@ -15,13 +15,13 @@ use actum_record::signer::KeyRole;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Returns the only document that a command writes.
+/// Runs a command and parses the single JSON document that it prints.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let ended = actum(root, &[&["--json"], arguments].concat());
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Makes a workspace with a run, and beside it its receipt and the keyring.
+/// Creates a workspace with one run, and writes its receipt and the keyring next to it.
 fn recorded() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
@@ -30,7 +30,7 @@ fn recorded() -> (TempDir, PathBuf) {
     (directory, root)
 }
 
-/// Runs the program in a directory with only the named files, and without an environment.
+/// Runs the program in a different directory and without environment variables.
 fn elsewhere(directory: &Path, arguments: &[&str]) -> Value {
     let mut command = command(directory, &[&["--json"], arguments].concat());
     let ended =
@@ -134,7 +134,7 @@ fn receipt_is_verified_with_public_keys_alone() {
             "not_verified": [ONE_LOG, FILES_NOW, NAMES],
         })
     );
-    // Repeated from standard input, with the user's own keys.
+    // Repeat this with the receipt on standard input and the user's own keys.
     let mut verify = command(&root, &["verify", "--json", "-"]);
     let mut child = verify.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let receipt = fs::read(directory.path().join("receipt.json")).unwrap();
@@ -157,7 +157,7 @@ fn receipt_without_proof_lists_what_is_not_verified() {
     assert_eq!(verified["not_verified"], json!([NO_PROOF, FILES_NOW, NAMES]));
 }
 
-/// FE-14, D-4: members of a later version or another author are not verified, and are listed.
+/// FE-14, D-4: members from a later version or another author are listed as not verified.
 #[test]
 fn receipt_with_unchecked_members_or_signatures_verifies_with_a_warning() {
     let (directory, root) = recorded();
@@ -178,7 +178,7 @@ fn receipt_with_unchecked_members_or_signatures_verifies_with_a_warning() {
         "a signature by the key `an auditor\\nyes`, which is not in the keyring",
         "a signature without a key id that no key in the keyring made",
     ];
-    // The hash of the receipt covers its signatures, so one more is no entry of the log.
+    // The receipt hash covers its signatures, so the log has no entry for a receipt with an additional signature.
     assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 1);
     fs::write(directory.path().join("bare.json"), bundle["receipt"].to_string()).unwrap();
     let bare = document(&root, &["verify", "../bare.json"]);
@@ -260,7 +260,7 @@ fn every_receipt_verification_failure_has_a_reason_name() {
     assert_eq!(document(&nothing, &["receipt", "0123456789ab"])["reason"], "LEDGER_MISSING");
 }
 
-/// FE-14: a signature that a key made before its rotation is verified by the new keyring, and by the old one.
+/// FE-14: a signature made before the key was rotated verifies with both the old and the new keyring.
 #[test]
 fn receipts_from_before_and_after_key_rotation_are_verified() {
     let (_directory, root) = recorded();
@@ -376,7 +376,7 @@ fn ledger_is_verified_in_place_and_as_an_exported_file() {
     assert_eq!(elsewhere(directory.path(), &verify)["sound"], false);
 }
 
-/// AEC-11: after the newest checkpoint a receipt is signed by nothing but itself.
+/// AEC-11: a receipt after the newest checkpoint is protected only by its own signature.
 #[test]
 fn forged_receipt_not_covered_by_a_checkpoint_is_detected() {
     let (directory, root) = workspace();
@@ -398,7 +398,7 @@ fn forged_receipt_not_covered_by_a_checkpoint_is_detected() {
         }
         frontier.push(actum_record::merkle::leaf_hash(text.as_bytes()), |_: Digest| {});
     }
-    // A forger leaves out entries that contradict the forgery.
+    // A forger would remove the entries that contradict the forgery.
     lines.retain(|line| line.get("checkpoint").is_none());
     lines[0]["checkpoints"] = json!(0);
     lines[0]["root"] = json!(frontier.root().to_string());
@@ -413,7 +413,7 @@ fn forged_receipt_not_covered_by_a_checkpoint_is_detected() {
     );
 }
 
-/// A file of this program that a verb does not accept is reported with its kind, and the verb that accepts it.
+/// A file that a command does not accept is reported with its kind and the command that accepts it.
 #[test]
 fn files_given_to_the_wrong_verb_are_reported_by_kind() {
     let (directory, root) = recorded();
@@ -448,7 +448,7 @@ fn files_given_to_the_wrong_verb_are_reported_by_kind() {
     );
 }
 
-/// An empty ledger is reported as missing, whatever the keys are.
+/// An empty ledger is reported as missing, even if the keys do not match.
 #[test]
 fn ledger_is_reported_missing_before_the_first_run() {
     let (_directory, root) = workspace();
@@ -456,8 +456,8 @@ fn ledger_is_reported_missing_before_the_first_run() {
     assert_eq!(document(&root, &["ledger", "verify"])["reason"], "LEDGER_MISSING");
 }
 
-/// AEC-11: a process that can write to the disk can restore an older ledger, with all its content; a checkpoint that
-/// was kept elsewhere detects it.
+/// AEC-11: a process with write access to the disk can restore an older ledger, but a checkpoint stored on another system reveals
+/// it.
 #[test]
 fn truncated_ledger_is_detected_by_a_saved_checkpoint() {
     let (directory, root) = recorded();
@@ -481,13 +481,13 @@ fn truncated_ledger_is_detected_by_a_saved_checkpoint() {
     let findings = json!([{ "what": "log", "message": cut_off }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
     assert_eq!(actum(&root, &verify).code, 4);
-    // The workspace that made the last of them detects it, too.
+    // The workspace of the latest run detects it too.
     let refused = actum(&root, &["redo"]);
     assert_eq!(refused.code, 4);
     assert!(refused.stderr.contains("no longer contains entry 6"), "{refused:?}");
     assert!(actum(&root, &["doctor"]).stdout.contains("no longer contains entry 6"));
     assert_eq!(document(&root, &["redo"])["reason"], "LEDGER_DAMAGED");
-    // Other entries in their place are not accepted.
+    // Different entries in their place are rejected as well.
     fs::remove_dir_all(root.join(".actum/recorded")).unwrap();
     for verb in ["redo", "undo"] {
         assert_ne!(actum(&root, &[verb]).code, 4);
@@ -497,7 +497,7 @@ fn truncated_ledger_is_detected_by_a_saved_checkpoint() {
     assert_eq!(document(&root, &verify)["findings"], findings);
 }
 
-/// FE-14, AEC-11: a process that can write the file can write another name into it, and into the tree.
+/// FE-14, AEC-11: an entry that a process edits together with the log tree is not shown as signed.
 #[test]
 fn tampered_ledger_entry_is_not_shown_as_signed() {
     for entry in [1, 2] {
@@ -556,7 +556,7 @@ fn replay_reproduces_the_decision_about_a_run() {
     let (_directory, root) = recorded();
     let mut replayed = document(&root, &["replay"]);
     for gate in replayed["gates"].as_array_mut().unwrap() {
-        // Only the recorded members are compared.
+        // Compare only the recorded members.
         assert!(gate.as_object_mut().unwrap().remove("message").unwrap().is_string());
     }
     let started = document(&root, &["ledger", "show", "1"]);
@@ -591,7 +591,7 @@ fn ledger_show_prints_an_entry_with_its_signed_payload() {
     assert_eq!(lines.lines().count(), 2, "{lines}");
 }
 
-/// Returns a gate that allows, as a document shows it.
+/// Returns the JSON of a gate that allowed the change.
 fn allowed(gate: &str, ground: &Value, message: &str) -> Value {
     json!({ "gate": gate, "verdict": "allow", "ground": ground, "message": message })
 }

@@ -1,4 +1,4 @@
-//! `actum sandbox run`, as users and programs use it (AA-10).
+//! `actum sandbox run`, from the point of view of users and programs (AA-10).
 
 use std::fs;
 use std::fs::Permissions;
@@ -12,7 +12,7 @@ fn sandbox(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["sandbox", "run"], options, &["--", "sh", "-c", script]].concat())
 }
 
-/// Writes the rules of the operator for commands, in the table `[sandbox]`.
+/// Writes an operator policy with this `[sandbox]` table.
 fn operator_allows(root: &Path, sandbox: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
@@ -20,7 +20,7 @@ fn operator_allows(root: &Path, sandbox: &str) {
         .unwrap();
 }
 
-/// Makes a directory beside the workspace that the operator lets commands write to.
+/// Creates a directory next to the workspace to which the operator lets commands write.
 fn writable(root: &Path) -> std::path::PathBuf {
     let out = root.with_file_name("out");
     fs::create_dir(&out).unwrap();
@@ -28,7 +28,7 @@ fn writable(root: &Path) -> std::path::PathBuf {
     out
 }
 
-/// Asserts that it was refused before anything was started.
+/// Asserts that the command was rejected before anything was started.
 fn assert_not_allowed(ended: &Ended, what: &str) {
     assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{what}: {ended:?}");
     assert!(ended.stderr.contains("SANDBOX_NOT_ALLOWED"), "{what}: {ended:?}");
@@ -40,7 +40,7 @@ fn report(root: &Path, options: &[&str], script: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-/// AA-10, FE-12: the caller lowers the limits of a command; only the operator raises them.
+/// AA-10, FE-12: a caller may lower the limits of a command, but only the operator can raise them.
 #[test]
 fn a_limit_above_the_default_needs_the_operators_list() {
     let (directory, root) = workspace();
@@ -71,7 +71,7 @@ fn a_limit_above_the_default_needs_the_operators_list() {
     assert_not_allowed(&run(&["exec"]), "an unusable list");
 }
 
-/// AA-10, AA-5: the place of the passphrase in the documentation is hidden, also below a directory that may be read.
+/// AA-10, AA-5: the documented location of the passphrase is hidden even below a readable directory.
 #[test]
 fn passphrase_next_to_the_operators_policy_is_hidden_from_commands() {
     let (directory, root) = workspace();
@@ -215,7 +215,7 @@ fn secrets_in_the_environment_do_not_reach_the_command() {
     assert!(run(&["--env", "A=b c"]).contains("A=b c\n"));
 }
 
-/// AA-10: only the operator allows changes that bypass the gates, and never in a workspace.
+/// AA-10: only the operator can allow writes that bypass the gates, and never inside a workspace.
 #[test]
 fn command_cannot_write_directly_to_a_workspace_or_unlisted_path() {
     let (directory, root) = workspace();
@@ -230,7 +230,7 @@ fn command_cannot_write_directly_to_a_workspace_or_unlisted_path() {
     };
     assert_not_allowed(&run(&out), "a directory that nobody lists");
     assert_not_allowed(&run(Path::new(".")), "the workspace");
-    // Even a listed path is refused if it is part of a workspace, holds one, or holds something protected.
+    // Even a listed path is rejected if it is inside a workspace, or contains a workspace or a protected file.
     operator_allows(&root, &format!("write = [{:?}]", directory.path()));
     assert_eq!(run(&out).code, 0);
     fs::remove_file(out.join("ran")).unwrap();
@@ -254,7 +254,7 @@ fn command_cannot_write_directly_to_a_workspace_or_unlisted_path() {
         assert_not_allowed(&run(&out), protected);
         fs::remove_dir_all(out.join(protected)).unwrap();
     }
-    // A policy of the caller is held to the same rules.
+    // A policy file passed by the caller is subject to the same rules.
     let file = directory.path().join("policy.toml");
     for policy in [
         "read = ['.']\nwrite = ['.']\nexec = ['/usr', '/bin', '/lib', '/lib64']".to_owned(),
@@ -271,7 +271,7 @@ fn command_cannot_write_directly_to_a_workspace_or_unlisted_path() {
     assert!(!root.join("sub/ran").exists() && !out.join("ran").exists());
 }
 
-/// AA-10, D-5: a new protected path is reported if a command creates it.
+/// AA-10, D-5: a protected path that a command creates is reported as a violation.
 #[test]
 fn protected_path_created_by_a_command_is_reported_as_a_violation() {
     let (_directory, root) = workspace();
@@ -285,14 +285,14 @@ fn protected_path_created_by_a_command_is_reported_as_a_violation() {
         let ended = sandbox(&root, &["--write", "../out"], script);
         assert_eq!(ended.code, 124, "{script}: {ended:?}");
         assert!(ended.stderr.contains(made), "{script}: {ended:?}");
-        // It is not written to again before the user has checked it.
+        // Further writes to this directory are rejected until the user has checked it.
         assert_not_allowed(&sandbox(&root, &["--write", "../out"], "true"), script);
         fs::remove_dir_all(&out).unwrap();
         fs::create_dir(&out).unwrap();
     }
 }
 
-/// AA-10: a limit of the caller leads to no lower tier, in which modes of all files can be changed.
+/// AA-10: a low open-file limit set by the caller does not select a weaker tier, in which any file's mode can be changed.
 #[test]
 fn low_open_file_limit_does_not_lower_the_sandbox_tier() {
     let (directory, root) = workspace();
@@ -314,14 +314,14 @@ fn low_open_file_limit_does_not_lower_the_sandbox_tier() {
     }
 }
 
-/// AA-10: the caller selects among the operator's list, and no more.
+/// AA-10: a caller can select paths only from the operator's list.
 #[test]
 fn a_command_reads_and_executes_only_what_the_operator_lists() {
     let (directory, root) = workspace();
     let beside = directory.path().join("beside");
     fs::create_dir(&beside).unwrap();
     fs::write(beside.join("secret"), "hunter2\n").unwrap();
-    // Now there is a home of ledger and keys.
+    // From here on, a home with a ledger and keys exists.
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let read = |verb: &[&str], option: &str, path: &Path| {
         let words =
@@ -342,9 +342,9 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
         assert_eq!(ended.stdout, "hunter2\n", "{ended:?}");
         assert_not_allowed(&read(verb, "--exec", &beside), "what may be read is not executed");
     }
-    // A path below a listed one.
+    // A path below a listed path is readable.
     assert_eq!(read(verbs[0], "--read", &beside.join("secret")).stdout, "hunter2\n");
-    // Ledgers, keys and policies are not visible, whatever is listed.
+    // Ledgers, keys and policies stay hidden even if they are listed.
     for own in [home_of(&root), operator_of(&root).join("actum")] {
         operator_allows(&root, &format!("read = [{own:?}]"));
         for verb in verbs {
@@ -361,7 +361,7 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
     }
 }
 
-/// AA-10: an environment with another home and configuration does not turn a ledger or key into an ordinary file.
+/// AA-10: ledgers and keys are recognised by content, even if the environment names a different home and configuration.
 #[test]
 fn ledgers_keys_and_policies_are_hidden_from_commands_by_content() {
     let (directory, root) = workspace();
@@ -399,7 +399,7 @@ fn ledgers_keys_and_policies_are_hidden_from_commands_by_content() {
     }
     let written = ["sandbox", "run", "--write", home.to_str().unwrap(), "--", "true"];
     assert_not_allowed(&run(other.path(), &written), "--write");
-    // They are hidden directly in the directory in which a command starts.
+    // They are hidden even in the directory in which the command starts.
     let beside = run(directory.path(), &[&["sandbox", "run", "-q"], &shell[..]].concat());
     assert_eq!(beside.stdout, "", "{beside:?}");
 }
@@ -423,7 +423,7 @@ fn no_command_starts_in_a_system_directory() {
     }
 }
 
-/// AA-10: the caller chooses where a command starts, and a service that listens there acts outside of the sandbox.
+/// AA-10: sockets in the starting directory are unreachable, because the services behind them act outside the sandbox.
 #[test]
 fn command_with_loopback_cannot_reach_sockets_in_the_workspace() {
     let (_directory, root) = workspace();
@@ -444,7 +444,7 @@ fn command_with_loopback_cannot_reach_sockets_in_the_workspace() {
     }
 }
 
-/// AA-10: a staged layer would be seen at other paths than its own.
+/// AA-10: a policy file cannot contain a staged layer, which would appear at different paths than its own.
 #[test]
 fn policy_file_cannot_have_a_staged_layer() {
     let (directory, root) = workspace();
@@ -466,7 +466,7 @@ fn policy_file_cannot_have_a_staged_layer() {
     }
 }
 
-/// AA-10: naming a part of a hidden place does not show it.
+/// AA-10: naming part of a hidden directory does not make it visible, unless the operator lists it.
 #[test]
 fn part_of_a_hidden_directory_is_visible_only_if_the_operator_lists_it() {
     let (directory, root) = workspace();
@@ -490,12 +490,12 @@ fn part_of_a_hidden_directory_is_visible_only_if_the_operator_lists_it() {
     }
     let cat = "cat ../user/notes ../user/.ssh/known_hosts ../user/.ssh/id";
     assert_eq!(run(&["--read", all], cat).stdout, "notes\n");
-    // A listed file is visible, and files beside it are not.
+    // A listed file is visible, but the files next to it are not.
     operator_allows(&root, &format!("read = [{all:?}, {known:?}]"));
     assert_eq!(run(&["--read", known], cat).stdout, ".ssh/known_hosts\n");
     assert_eq!(run(&["--read", all], cat).stdout, "notes\n.ssh/known_hosts\n");
     assert_not_allowed(&run(&["--read", id], cat), "a file beside the one that is listed");
-    // State directories of this and of another workspace.
+    // Use the state directories of this workspace and of another one.
     let other = directory.path().join("other");
     fs::create_dir_all(other.join(".actum")).unwrap();
     fs::write(other.join(".actum/journal"), "hunter2\n").unwrap();
@@ -505,7 +505,7 @@ fn part_of_a_hidden_directory_is_visible_only_if_the_operator_lists_it() {
     assert_eq!(ended.stdout, "", "{ended:?}");
 }
 
-/// AA-10: deleted files stay in the journal, for undo alone.
+/// AA-10: commands cannot read the journal, which keeps deleted files for undo.
 #[test]
 fn a_command_does_not_read_the_journal() {
     let (_directory, root) = workspace();

@@ -1,5 +1,4 @@
-//! Commands that run on the staged changes of a transaction: their view, and that their changes continue the same
-//! transaction.
+//! Commands that run on top of the staged changes of a transaction, and whose changes continue that transaction.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -46,7 +45,7 @@ fn chmod(at: &str, mode: u32) -> Operation {
     Operation::Chmod { path: path(at), mode: ModeChange::Exact(FileMode::new(mode)) }
 }
 
-/// Returns the changes that a script makes to the staged state; `act` plays another process once the script prints
+/// Returns the changes that a script makes on top of the staged state. `act` simulates another process once the script prints
 /// `ready`.
 fn over(
     root: &Path,
@@ -71,7 +70,7 @@ fn over(
     tried.captured().unwrap()
 }
 
-/// Changes, a script that builds on them, and the number of its operations.
+/// Staged changes, a script that builds on them, and the expected number of its operations.
 type Case = (Vec<Operation>, &'static str, usize);
 
 fn cases() -> Vec<Case> {
@@ -111,8 +110,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// AA-6: changes of a command over staged ones, made in the same transaction, give the same tree as on a copy in which
-/// the first change was committed.
+/// AA-6: a command on top of staged changes produces the same tree as on a copy where those changes are committed.
 #[test]
 fn command_over_staged_changes_continues_the_same_transaction() {
     for (first, script, count) in cases() {
@@ -143,7 +141,7 @@ fn command_over_staged_changes_continues_the_same_transaction() {
     }
 }
 
-/// AA-6: a concurrent change by another process is a conflict, also beside staged changes.
+/// AA-6: a concurrent change by another process is a conflict even if other changes are staged.
 #[test]
 fn concurrent_change_beside_staged_changes_is_a_conflict() {
     type Act = fn(&Path);
@@ -177,8 +175,7 @@ fn concurrent_change_beside_staged_changes_is_a_conflict() {
     }
 }
 
-/// AA-6: the command saw the staged content of a file; a change of the underlying file by another process is found when
-/// both changes are made.
+/// AA-6: the command saw only the staged content, so a concurrent change to the underlying file is detected when both are applied.
 #[test]
 fn concurrent_change_below_a_staged_file_is_not_overwritten() {
     let grounds = Grounds::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::program::home_of;
 
-/// Returns the library that `cargo xtask test` installed, and its SHA-256.
+/// Returns the path and SHA-256 of the library that `cargo xtask test` installed.
 #[allow(dead_code, reason = "not every test pins it")]
 pub(crate) fn installed() -> (std::path::PathBuf, String) {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");
@@ -16,7 +16,7 @@ pub(crate) fn installed() -> (std::path::PathBuf, String) {
     (library, digest)
 }
 
-/// Installs the library of `cargo xtask test` in the home of a workspace.
+/// Installs the test library in the home of a workspace.
 #[allow(dead_code, reason = "not every test installs it")]
 pub(crate) fn install_duckdb(root: &Path) {
     let installed = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/sql");

@@ -1,4 +1,4 @@
-//! Plan envelopes for `actum action run`, and its results.
+//! Plan envelopes for `actum action run`, and the result envelopes that it returns.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, command};
 
-/// Makes a plan of R2 that may write anywhere.
+/// Creates a plan of tier R2 whose scope allows writing anywhere.
 pub(crate) fn plan(action: &str, input: Value) -> Value {
     json!({
         "actionId": "action:test",
@@ -36,7 +36,7 @@ pub(crate) fn checked_by(plan: Value, commands: &[&str]) -> Value {
     with(plan, "verification", json!({ "required": true, "commands": commands }))
 }
 
-/// Passes a plan on standard input, under a policy of the operator.
+/// Passes a plan on standard input, under the given operator policy.
 pub(crate) fn ended(
     root: &Path,
     configuration: Option<&Path>,
@@ -54,7 +54,7 @@ pub(crate) fn ended(
     child.wait_with_output().unwrap().into()
 }
 
-/// Returns the result, which has the frozen form and matches the exit code.
+/// Returns the result after checking that it has the frozen form and matches the exit code.
 pub(crate) fn result_of(ended: &Ended) -> Value {
     let envelope = ResultEnvelope::read(ended.stdout.as_bytes())
         .unwrap_or_else(|error| panic!("{error}: {ended:?}"));
@@ -74,7 +74,7 @@ pub(crate) fn act(root: &Path, plan: &Value) -> Value {
     result_of(&ended(root, None, &plan.to_string(), &[]))
 }
 
-/// Writes a policy of an operator that lets these programs be run.
+/// Writes an operator policy that allows these programs to run.
 pub(crate) fn allowing(directory: &Path, rules: &str) -> PathBuf {
     let configuration = directory.join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();

@@ -1,4 +1,4 @@
-//! Links that clients follow, and links and permissions of directories that commands change.
+//! Links that clients edit through, and links and directory permissions that commands change.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use crate::program::text;
 use crate::turns::{begin, end};
 use crate::{Session, allowed, refused};
 
-/// Issue 27: a link leads the client to another file, and that one is judged and kept.
+/// Issue 27: an edit through a link is judged and recorded at the target of the link.
 #[test]
 fn edit_through_a_link_is_judged_and_recorded_at_its_target() {
     let session = Session::new("claude");
@@ -26,7 +26,7 @@ fn edit_through_a_link_is_judged_and_recorded_at_its_target() {
     assert_eq!(text(&session.root, "a.txt"), "1\n");
 }
 
-/// D-6: a link that an edit leaves in place of the file is judged by its target, and a refused one is rolled back.
+/// D-6: a link that an edit leaves in place of a file is judged by its target, and rolled back if rejected.
 #[test]
 fn link_left_by_an_edit_is_judged_by_its_target() {
     let session = Session::new("claude");
@@ -46,7 +46,7 @@ fn link_left_by_an_edit_is_judged_by_its_target() {
     assert_eq!(text(&session.root, "a.txt"), "1\n");
 }
 
-/// D-6: a named link is adopted itself; a repeated request is answered with its run.
+/// D-6: a link named by the user is adopted as a link, and a repeated request returns the same run.
 #[test]
 fn named_link_is_adopted_itself_and_a_key_adopts_once() {
     let session = Session::new("claude");
@@ -64,7 +64,7 @@ fn named_link_is_adopted_itself_and_a_key_adopts_once() {
     assert_eq!(session.runs().len(), 2);
 }
 
-/// D-6: links and permissions of directories that a command changed are adopted, undone and restored.
+/// D-6: links and directory permissions that a command changed can be adopted, undone and restored.
 #[test]
 fn links_and_modes_of_directories_are_adopted_undone_and_restored() {
     let session = Session::new("claude");

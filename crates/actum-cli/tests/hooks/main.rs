@@ -1,4 +1,4 @@
-//! `actum hook`: edits of clients become runs, and any failure prevents the edit.
+//! `actum hook` records edits of clients as runs, and any failure blocks the edit.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -27,14 +27,14 @@ use std::process::{Child, Command, Stdio};
 use program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// Client in a workspace.
+/// A client that works in a workspace.
 struct Session {
     _directory: tempfile::TempDir,
     root: PathBuf,
     client: &'static str,
 }
 
-/// Names of the events and fields of a client.
+/// Event and field names that a client uses.
 struct Names {
     before: &'static str,
     after: &'static str,
@@ -90,7 +90,7 @@ impl Session {
         self.hook(&self.event(names(self.client).after, call, tool, input))
     }
 
-    /// Makes a write by the tool of Claude Code, from the first event to the last.
+    /// Simulates a write by the tool of Claude Code, with all hook events from first to last.
     fn write(&self, call: &str, path: &str, content: &str) -> Ended {
         let input = json!({ "file_path": self.root.join(path), "content": content });
         let before = self.before(call, "Write", &input);
@@ -143,7 +143,7 @@ fn start(mut command: Command, input: &[u8]) -> Child {
     let streams = || Stdio::piped();
     let mut child =
         command.stdin(streams()).stdout(streams()).stderr(streams()).spawn().expect("it starts");
-    // A hook that refuses early reads nothing.
+    // A hook that rejects the event early does not read its input.
     drop(child.stdin.take().unwrap().write_all(input));
     child
 }
@@ -164,7 +164,7 @@ fn refused(ended: &Ended, words: &str) {
     assert!(ended.stderr.contains(words), "{ended:?}");
 }
 
-/// Asserts that the ledger is valid, and that the decision about the newest run can be repeated.
+/// Asserts that the ledger is valid and that the decision about the newest run can be replayed.
 #[track_caller]
 fn sound(session: &Session) {
     for arguments in [&["ledger", "verify"][..], &["replay"]] {
@@ -173,7 +173,7 @@ fn sound(session: &Session) {
     }
 }
 
-/// Issue 27: an edit of each client becomes a run with a receipt, which undo restores byte for byte.
+/// Issue 27: each client's edit is recorded as a run with a receipt, and undo restores the file byte for byte.
 #[test]
 fn edit_of_each_client_is_recorded_as_a_run_and_can_be_undone() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n-1\n+one\n*** Add File: n/new.txt\n+new\n*** End Patch\n";
@@ -220,8 +220,7 @@ fn edit_of_each_client_is_recorded_as_a_run_and_can_be_undone() {
     }
 }
 
-/// Issue 27: a refused edit does not happen, and the refusal has the reason and the next step; one that needs an
-/// approval waits.
+/// Issue 27: a rejected edit is blocked with a reason and a next step, and an edit that needs approval is queued.
 #[test]
 fn edit_rejected_by_the_gates_is_blocked_before_it_happens() {
     let session = Session::new("claude");
@@ -258,12 +257,12 @@ fn edit_rejected_by_the_gates_is_blocked_before_it_happens() {
     assert!(session.runs().is_empty());
 }
 
-/// Issue 27: a change that is only found to be refused after it was made is rolled back, and the answer reports it.
+/// Issue 27: a change that is rejected only after the client made it is rolled back, and the answer reports this.
 #[test]
 fn rejected_change_that_was_already_made_is_rolled_back() {
     let session = Session::new("claude");
     let before = session.files();
-    // The tool makes another change than announced: the announced one has no credentials in it.
+    // The tool makes a different change than it announced: the announced content has no credentials.
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "harmless\n" });
     allowed(&session.before("c1", "Write", &input));
     let key = format!("key = \"{}{}\"\n", "AKIA", "Z7QWERTYUIOPASDF");
@@ -277,7 +276,7 @@ fn rejected_change_that_was_already_made_is_rolled_back() {
     sound(&session);
 }
 
-/// Issue 27: an event after an edit without one before it is reported, and nothing is recorded.
+/// Issue 27: an after-edit event without a preceding before-edit event is reported and not recorded.
 #[test]
 fn edit_without_a_snapshot_is_reported() {
     let session = Session::new("claude");
@@ -289,7 +288,7 @@ fn edit_without_a_snapshot_is_reported() {
     assert!(session.runs().is_empty());
 }
 
-/// Issue 27: an edit that failed leaves no run and no snapshot; a call that is reported twice is one run.
+/// Issue 27: a failed edit leaves neither a run nor a snapshot, and a call reported twice is one run.
 #[test]
 fn failed_edit_creates_no_run_and_a_repeated_event_creates_one() {
     let session = Session::new("claude");
@@ -307,8 +306,7 @@ fn failed_edit_creates_no_run_and_a_repeated_event_creates_one() {
     assert_eq!(session.runs().len(), 1);
 }
 
-/// Issue 27: the client rejects an edit that does not fit; if it makes a change all the same, that is judged and
-/// recorded.
+/// Issue 27: clients reject an edit that does not match; if one applies it anyway, the change is judged and recorded.
 #[test]
 fn edit_that_cannot_be_predicted_is_judged_afterwards() {
     let session = Session::new("claude");
@@ -320,7 +318,7 @@ fn edit_that_cannot_be_predicted_is_judged_afterwards() {
     assert_eq!(session.runs().len(), 1);
     assert_eq!(session.actum(&["undo"]).code, 0);
     assert_eq!(session.files(), before);
-    // Its content is unknown, so the path decides.
+    // The new content is unknown, so the decision depends on the path.
     let notebook =
         |path: &str| json!({ "notebook_path": session.root.join(path), "new_source": "x" });
     refused(&session.before("c2", "NotebookEdit", &notebook(".env")), "`.env` is protected");
@@ -335,7 +333,7 @@ fn edit_that_cannot_be_predicted_is_judged_afterwards() {
     assert_eq!(session.files(), before);
 }
 
-/// Issue 27: outside of a workspace, and for other tools and events, there is no output.
+/// Issue 27: the hook prints nothing outside of workspaces, or for unrelated tools and events.
 #[test]
 fn hook_prints_nothing_for_unrelated_events_and_paths() {
     let session = Session::new("claude");
@@ -353,21 +351,21 @@ fn hook_prints_nothing_for_unrelated_events_and_paths() {
     let outside = command(elsewhere.path(), &["hook", "claude"]);
     allowed(&ended(outside, event.to_string().as_bytes()));
     assert!(!elsewhere.path().join(".actum").exists());
-    // Beside the workspace, but named from within it.
+    // This path is outside the workspace, although the client names it from within.
     allowed(&session.before("c3", "Write", &input));
 }
 
-/// Issue 27: the table of failures. Each failure of a hook ends with code 2 and a message, so the tool does not run.
+/// Issue 27: every failure of a hook exits with code 2 and a message, so the tool does not run.
 #[test]
 fn every_hook_failure_blocks_the_tool() {
     let session = Session::new("claude");
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     let event = session.event("PreToolUse", "c1", "Write", &input);
     let bytes = event.to_string().into_bytes();
-    refused(&session.hook_bytes(b""), "no event");
-    refused(&session.hook_bytes(&bytes[..bytes.len() / 2]), "no JSON");
-    refused(&session.hook_bytes(b"\xff\xfe\x00"), "no JSON");
-    refused(&session.hook_bytes(&vec![b'['; 200_000]), "no JSON");
+    refused(&session.hook_bytes(b""), "standard input, which is empty");
+    refused(&session.hook_bytes(&bytes[..bytes.len() / 2]), "is not valid JSON");
+    refused(&session.hook_bytes(b"\xff\xfe\x00"), "is not valid JSON");
+    refused(&session.hook_bytes(&vec![b'['; 200_000]), "is not valid JSON");
     let mut unknown = event.clone();
     unknown["hook_event_name"] = json!("ToolIsAboutToRun\u{1b}[31m");
     let unknown = session.hook(&unknown);
@@ -381,7 +379,7 @@ fn every_hook_failure_blocks_the_tool() {
     let nowhere =
         ended(command(&session.root, &["-C", "/no/such/place", "hook", "claude"]), &bytes);
     assert_eq!(nowhere.code, 2, "{nowhere:?}");
-    // Its answer cannot be written.
+    // The hook cannot write its answer.
     let mut closed = command(&session.root, &["hook", "claude"]);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     closed.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped());
@@ -390,7 +388,7 @@ fn every_hook_failure_blocks_the_tool() {
     let mut child = closed.spawn().unwrap();
     child.stdin.take().unwrap().write_all(unseen.to_string().as_bytes()).unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(2));
-    // The state of the workspace, or the ledger, cannot be used.
+    // The workspace state or the ledger is unusable.
     let journal = session.root.join(".actum/journal");
     let sound = fs::read(&journal).unwrap();
     fs::write(&journal, vec![7; sound.len()]).unwrap();
@@ -412,7 +410,7 @@ fn every_hook_failure_blocks_the_tool() {
     assert!(session.runs().is_empty());
 }
 
-/// Issue 27: several calls at once, of one client, are runs of their own.
+/// Issue 27: concurrent calls of one client are recorded as separate runs.
 #[test]
 fn concurrent_calls_become_separate_runs() {
     let session = Session::new("claude");
@@ -442,7 +440,7 @@ fn concurrent_calls_become_separate_runs() {
     assert!(names.iter().all(|name| !session.root.join(name).exists()));
 }
 
-/// Issue 27: actum makes an approved change; the client gets the message to continue from there.
+/// Issue 27: approving the change applies it, and the client receives a message to continue from there.
 #[test]
 fn an_approved_change_is_made_by_the_approval() {
     let session = Session::new("claude");
@@ -462,11 +460,11 @@ fn an_approved_change_is_made_by_the_approval() {
     let approved = session.actum(&["approve", plan, "--passphrase-file", passphrase]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert_eq!(text(&session.root, path), "on: push\n");
-    // The client tries once more: nothing is left to change.
+    // The client repeats the edit, and nothing is left to change.
     allowed(&session.before("c2", "Write", &input));
 }
 
-/// Issue 27: settings that turn the hook off are rejected while the client runs; others are accepted.
+/// Issue 27: changes to the client settings that disable the hook are rejected, and others are accepted.
 #[test]
 fn settings_without_the_hook_are_rejected() {
     let session = Session::new("claude");
@@ -492,7 +490,7 @@ fn settings_without_the_hook_are_rejected() {
     fs::write(&settings, "{").unwrap();
     refused(&hook(), "JSON");
     fs::remove_file(&settings).unwrap();
-    // A strict hook rejects settings with one that is not strict, and the change leaves an alert.
+    // A strict hook rejects settings that replace it with a non-strict one, and such a change raises an alert.
     let protect = |options: &[&str]| {
         let arguments = [&["protect", "claude", "--yes", "--no-proof"], options].concat();
         let mut protect = command(&session.root, &arguments);
@@ -513,7 +511,7 @@ fn settings_without_the_hook_are_rejected() {
     assert!(session.actum(&["queue"]).stdout.contains("is no longer strict"));
 }
 
-/// Issue 27: a session that edits, creates and edits again is undone run by run to the tree before.
+/// Issue 27: undoing all runs of a session one by one restores the original tree.
 #[test]
 fn session_of_edits_is_undone_to_the_original_tree() {
     let session = Session::new("claude");
@@ -532,7 +530,7 @@ fn session_of_edits_is_undone_to_the_original_tree() {
     assert_eq!(session.files(), before);
 }
 
-/// Issue 27: a session is listed and undone as a whole, and no other run with it.
+/// Issue 27: a session is listed and undone as a unit, without affecting other runs.
 #[test]
 fn a_session_is_undone_by_its_id() {
     let session = Session::new("claude");
@@ -565,7 +563,7 @@ fn a_session_is_undone_by_its_id() {
     assert!(again.stderr.contains("no run of the session `s1`"), "{again:?}");
 }
 
-/// Issue 27: a session with a run that cannot be undone reports its progress.
+/// Issue 27: if a run of the session cannot be undone, the undo stops and reports its progress.
 #[test]
 fn session_undo_stops_at_a_later_edit() {
     let session = Session::new("claude");

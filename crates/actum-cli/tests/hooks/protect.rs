@@ -1,4 +1,4 @@
-//! `actum protect`: settings of clients, and the proof, with a scripted client.
+//! `actum protect` configures clients and proves that their hooks work. The client here is scripted.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, home_of, workspace};
 
-/// Client that behaves as Claude Code: it asks the model, calls its hooks around each tool, and runs the tool if they
-/// allow it.
+/// A client that behaves like Claude Code: it queries the model, calls its hooks around each tool, and runs the tool if they allow
+/// it.
 const CLIENT: &str = r#"#!/usr/bin/env python3
 import json, os, subprocess, sys, urllib.request
 if sys.argv[1:] == ["--version"]:
@@ -72,7 +72,7 @@ while True:
 turn("Stop")
 "#;
 
-/// Workspace, home of a user, and a client in PATH.
+/// A workspace, the home of a user, and a client in `PATH`.
 struct UserFixture {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -129,7 +129,7 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Issue 27: the settings get the hook, the client proves it, and nothing of the trial remains.
+/// Issue 27: `protect` adds the hook to the settings, the client proves that it works, and the trial leaves nothing behind.
 #[test]
 fn a_client_that_calls_the_hook_is_armed() {
     let fixture = UserFixture::new();
@@ -149,7 +149,7 @@ fn a_client_that_calls_the_hook_is_armed() {
     assert_eq!((&document["armed"], &document["changed"]), (&json!(true), &json!(false)));
 }
 
-/// Issue 27: a client that does not call the hook, is too old, or is missing, is never reported as armed.
+/// Issue 27: a client that is missing, too old or does not call the hook is never reported as armed.
 #[test]
 fn client_that_does_not_prove_its_hook_is_not_armed() {
     let fixture = UserFixture::new();
@@ -163,7 +163,7 @@ fn client_that_does_not_prove_its_hook_is_not_armed() {
     assert!(disarmed.stdout.contains("`disableAllHooks`"), "{disarmed:?}");
     settings["disableAllHooks"] = json!(false);
     fixture.write_settings(&settings.to_string());
-    // It has the settings, and calls no hook.
+    // This client has the settings but calls no hook.
     let client = fixture.programs().join("claude");
     let def = "def hook(event, call):";
     fs::write(&client, CLIENT.replace(def, &format!("{def}\n    return None"))).unwrap();
@@ -193,7 +193,7 @@ fn client_that_does_not_prove_its_hook_is_not_armed() {
     assert!(none.stdout.contains("no settings call the hook"), "{none:?}");
 }
 
-/// Issue 27: `--off` restores exactly the earlier settings, and leaves an alert.
+/// Issue 27: `--off` restores the earlier settings exactly, and leaves an alert.
 #[test]
 fn protect_off_restores_the_settings_and_records_the_removal() {
     let fixture = UserFixture::new();
@@ -220,8 +220,8 @@ fn protect_off_restores_the_settings_and_records_the_removal() {
     assert!(queue.stdout.contains("CLIENT_HOOK_REMOVED"), "{queue:?}");
 }
 
-/// Issue 27: settings that cannot be changed safely are refused by name and stay unchanged; without a terminal there is
-/// no question.
+/// Issue 27: settings that cannot be changed safely are rejected by name and left unchanged. Without a terminal, `protect` asks no
+/// question.
 #[test]
 fn settings_that_cannot_be_changed_safely_are_rejected() {
     let fixture = UserFixture::new();
@@ -254,7 +254,7 @@ fn settings_that_cannot_be_changed_safely_are_rejected() {
     assert!(!fixture.settings().exists() && home_of(&fixture.root).exists());
 }
 
-/// Issue 27: settings of the team name the program alone, and a client that was not tried is never armed.
+/// Issue 27: shared team settings name only the program, and a client that was not tested is never reported as armed.
 #[test]
 fn other_levels_and_clients_are_configured_but_not_reported_as_armed() {
     let fixture = UserFixture::new();
@@ -291,5 +291,5 @@ fn other_levels_and_clients_are_configured_but_not_reported_as_armed() {
     assert!(!plugin.exists());
     fs::write(&plugin, "export const Mine = 1").unwrap();
     let other = actum(&fixture.root, &["protect", "opencode", "--yes"]);
-    assert!(other.code == 1 && other.stderr.contains("another plugin"), "{other:?}");
+    assert!(other.code == 1 && other.stderr.contains("a different plugin"), "{other:?}");
 }

@@ -1,4 +1,4 @@
-//! Names of files and calls that clients or attackers spell otherwise than expected.
+//! File names and calls that clients or attackers write in unexpected ways.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::program::{text, workspace};
 use crate::{Session, allowed, refused};
 
-/// Issue 27: a repeated call is judged and recorded again, also if a client has no ids of calls.
+/// Issue 27: a repeated call is judged and recorded again, even if the client has no call ids.
 #[test]
 fn repeated_call_is_judged_again() {
     let session = Session::new("gemini");
@@ -27,7 +27,7 @@ fn repeated_call_is_judged_again() {
     assert_eq!(text(&session.root, "a.txt"), "A\n");
 }
 
-/// Issue 27: calls of other sessions and clients have snapshots of their own, whatever their ids are.
+/// Issue 27: calls from different sessions and clients have separate snapshots, even if their ids are equal.
 #[test]
 fn calls_of_different_sessions_have_separate_snapshots() {
     let session = Session::new("claude");
@@ -55,8 +55,8 @@ fn calls_of_different_sessions_have_separate_snapshots() {
     assert_ne!(taken.code, 0, "keys of hooks are reserved: {taken:?}");
 }
 
-/// Issue 27: protected files are refused in any directory of the client, through links to missing files, and in patches
-/// over several workspaces.
+/// Issue 27: protected files are rejected from any client directory, through dangling links, and in patches across several
+/// workspaces.
 #[test]
 fn protected_file_is_rejected_however_its_path_is_spelled() {
     let session = Session::new("claude");
@@ -101,5 +101,5 @@ fn protected_file_is_rejected_however_its_path_is_spelled() {
     for header in [" *** Add File: .env", "*** Add File:.env", "\u{a0}*** Add File:\t.env"] {
         assert_eq!(patch(format!("{header}\n+S=1\n")).code, 2, "{header}");
     }
-    refused(&patch("*** Rename File: a.txt\n".to_owned()), "no header");
+    refused(&patch("*** Rename File: a.txt\n".to_owned()), "is not a known header");
 }

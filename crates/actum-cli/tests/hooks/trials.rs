@@ -1,4 +1,4 @@
-//! `actum protect` with scripts that behave as Codex, Gemini CLI and Qwen Code do.
+//! `actum protect` with scripts that behave like Codex, Gemini CLI and Qwen Code.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, workspace};
 
-/// Three clients. Each asks its model, calls its hooks around each tool, and runs the tool if they allow it. `DEAF`
-/// makes a client that calls no hook, `VERSION` one of another version.
+/// Implements three clients, each of which queries its model, calls its hooks around each tool, and runs the tool if they allow it.
+/// With `DEAF` set, the client calls no hook. `VERSION` sets the version it reports.
 const CLIENT: &str = r#"#!/usr/bin/env python3
 import hashlib, json, os, subprocess, sys, tomllib, urllib.request
 name, args, root, home = os.path.basename(sys.argv[0]), sys.argv[1:], os.getcwd(), os.environ["HOME"]
@@ -158,7 +158,7 @@ turn("UserPromptSubmit")
 turn("Stop")
 "#;
 
-/// Workspace, and a user with one of the clients.
+/// A workspace, and a user with one of the clients.
 struct User {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -201,7 +201,7 @@ impl User {
         serde_json::from_str::<Value>(&log).unwrap()["runs"].as_array().unwrap().len()
     }
 
-    /// Returns the number of files of a trial that are left in the workspace.
+    /// Returns the number of trial files that are left in the workspace.
     fn left(&self) -> usize {
         let names = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().file_name());
         names.filter(|name| name.to_string_lossy().contains("probe")).count()
@@ -212,7 +212,7 @@ fn is_armed(done: &Ended) -> bool {
     done.stdout.contains("\narmed")
 }
 
-/// Issue 27: each client proves its hook, and nothing of the trial stays.
+/// Issue 27: each client proves that its hook works, and the trial leaves nothing behind.
 #[test]
 fn codex_gemini_and_qwen_that_call_the_hook_are_armed() {
     for client in ["codex", "gemini", "qwen"] {
@@ -227,7 +227,7 @@ fn codex_gemini_and_qwen_that_call_the_hook_are_armed() {
     }
 }
 
-/// Issue 27: a strict hook is proven by a command that is refused, and `protect` without `--strict` removes the rule.
+/// Issue 27: a rejected command proves a strict hook, and `protect` without `--strict` removes the rule.
 #[test]
 fn strict_hook_is_armed_if_a_command_is_rejected() {
     for client in ["codex", "gemini", "qwen"] {
@@ -244,20 +244,20 @@ fn strict_hook_is_armed_if_a_command_is_rejected() {
     }
 }
 
-/// Issue 27: if the client's program is missing, nothing is written.
+/// Issue 27: nothing is written if the client is not installed.
 #[test]
 fn settings_are_unchanged_if_the_client_is_not_installed() {
     let user = User::new("codex");
     fs::remove_file(user.programs().join("codex")).unwrap();
     let done = user.protect(&["--yes"], &[]);
-    assert!(done.stderr.contains("no `codex` in PATH"), "{done:?}");
+    assert!(done.stderr.contains("`codex` was not found in PATH"), "{done:?}");
     assert!(done.code != 0 && !user.home().join(".codex/hooks.json").exists());
     assert_eq!(user.protect(&["--yes", "--no-proof"], &[]).code, 0);
     let words = user.protect(&["--print=agents"], &[]).stdout;
     assert!(words.starts_with("## Changes go through actum"), "{words}");
 }
 
-/// Issue 27: a client that calls no hook, or is of an old or unknown version, is not armed.
+/// Issue 27: a client that calls no hook, or has an old or unknown version, is not reported as armed.
 #[test]
 fn codex_gemini_and_qwen_without_a_proven_hook_are_not_armed() {
     for client in ["codex", "gemini", "qwen"] {
@@ -278,7 +278,7 @@ fn codex_gemini_and_qwen_without_a_proven_hook_are_not_armed() {
     }
 }
 
-/// Issue 27: Codex ignores a hook without a trusted hash. `protect` writes the hashes, and `--off` removes them.
+/// Issue 27: Codex ignores a hook without a trusted hash, so `protect` writes the hashes and `--off` removes them.
 #[test]
 fn codex_is_armed_only_while_it_trusts_the_hook() {
     let user = User::new("codex");
@@ -302,14 +302,14 @@ fn codex_is_armed_only_while_it_trusts_the_hook() {
     fs::write(&config, read(&config).replacen("sha256:", "sha256:0", 1)).unwrap();
     let changed = user.protect(&["--check"], &[]);
     assert!(changed.code == 4 && !is_armed(&changed), "{changed:?}");
-    assert!(changed.stdout.contains("passes over 1 of 4"), "{changed:?}");
+    assert!(changed.stdout.contains("Codex skips 1 of 4"), "{changed:?}");
     assert!(is_armed(&user.protect(&["--yes"], &[])));
     let off = user.protect(&["--off", "--yes"], &[]);
     assert_eq!((off.code, &*read(&config)), (0, mine), "{off:?}");
     assert!(!hooks.exists());
 }
 
-/// Issue 27: Gemini CLI runs no hook of a workspace that the user does not trust, and no trial uses an account.
+/// Issue 27: Gemini CLI runs no hooks in an untrusted workspace, and no trial uses an account.
 #[test]
 fn gemini_is_not_armed_in_an_untrusted_workspace_or_with_an_account() {
     let user = User::new("gemini");

@@ -1,4 +1,4 @@
-//! Turns: changes without a run are reported when the agent stops, and become a run by `actum adopt`.
+//! Turns: undeclared changes are reported when the agent stops, and `actum adopt` turns them into a run.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{Ended, text};
 use crate::{Session, allowed, refused, sound};
 
-/// Returns the names of the events at the beginning and the end of a turn.
+/// Returns the names of the events that begin and end a turn.
 fn events(client: &str) -> (&'static str, &'static str) {
     match client {
         "opencode" => ("prompt", "idle"),
@@ -26,7 +26,7 @@ pub(crate) fn begin(session: &Session) {
     allowed(&turn_event(session, events(session.client).0));
 }
 
-/// Returns the message for the user at the end of a turn.
+/// Ends a turn and returns the message for the user.
 pub(crate) fn end(session: &Session) -> String {
     let ended = turn_event(session, events(session.client).1);
     assert_eq!((ended.code, &*ended.stderr), (0, ""), "{ended:?}");
@@ -49,8 +49,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{done:?}");
 }
 
-/// Issue 27: the changes of a command of any client are reported in one line, and become a run that can be undone byte
-/// for byte.
+/// Issue 27: the changes of a client's command are reported in one line, and adopting them makes a run that undo reverts exactly.
 #[test]
 fn command_changes_are_reported_at_turn_end_and_can_be_adopted() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
@@ -88,7 +87,7 @@ fn command_changes_are_reported_at_turn_end_and_can_be_adopted() {
     }
 }
 
-/// Issue 27: git's objects hold the earlier content, and files that git ignores are not compared.
+/// Issue 27: earlier content is read from git objects instead of copies, and files that git ignores are not compared.
 #[test]
 fn repository_files_are_not_copied_and_ignored_files_not_reported() {
     let session = Session::new("claude");
@@ -97,7 +96,7 @@ fn repository_files_are_not_copied_and_ignored_files_not_reported() {
     git(&session.root, &["init", "-q"]);
     git(&session.root, &["add", "."]);
     git(&session.root, &["commit", "-q", "-m", "x"]);
-    // Git treats a file as unchanged only if it is older than its index.
+    // Git considers a file unchanged only if it is older than the index.
     std::thread::sleep(std::time::Duration::from_millis(30));
     git(&session.root, &["update-index", "--refresh", "--really-refresh"]);
     fs::write(session.root.join("other"), "1\n").unwrap();
@@ -127,7 +126,7 @@ fn repository_files_are_not_copied_and_ignored_files_not_reported() {
     assert_eq!(files(session.files()), files(before));
 }
 
-/// Issue 27: the last turn is undone, and not the ones before; so are the runs since a time.
+/// Issue 27: `undo` can revert only the last turn, or all runs since a given time.
 #[test]
 fn undo_reverts_the_last_turn_or_the_runs_since_a_time() {
     let session = Session::new("claude");
@@ -151,7 +150,7 @@ fn undo_reverts_the_last_turn_or_the_runs_since_a_time() {
         "{other:?}"
     );
     let dry = session.actum(&["undo", "--turn", "--dry-run"]);
-    assert_eq!((dry.code, dry.stdout.lines().count()), (0, 2), "{dry:?}");
+    assert_eq!((dry.code, dry.stdout.lines().count()), (0, 3), "{dry:?}");
     assert!(dry.stderr.contains("2 runs would be undone"), "{dry:?}");
     assert!(session.root.join("b.txt").exists());
     let undone = session.actum(&["undo", "--turn"]);
@@ -177,7 +176,7 @@ fn undo_reverts_the_last_turn_or_the_runs_since_a_time() {
     sound(&session);
 }
 
-/// Issue 27: the gates judge adopted changes: protected paths stay out, and CI needs an approval.
+/// Issue 27: the gates judge adopted changes: protected paths are rejected, and CI files need approval.
 #[test]
 fn changes_rejected_by_the_gates_are_reported_and_not_adopted() {
     let session = Session::new("claude");
@@ -219,7 +218,7 @@ fn undeclared_change_is_reverted_on_request() {
     sound(&session);
 }
 
-/// Issue 27: names from outside cannot draw on the user's screen.
+/// Issue 27: control characters in file names are escaped in the summary.
 #[test]
 fn turn_summary_escapes_file_names() {
     let session = Session::new("opencode");
@@ -230,7 +229,7 @@ fn turn_summary_escapes_file_names() {
     assert!(!message.contains('\u{202e}'), "{message:?}");
 }
 
-/// Issue 27: nothing is refused at the end of a turn: a client that is refused there continues to work.
+/// Issue 27: the end of a turn is never blocked, because the client would then continue to work.
 #[test]
 fn turn_is_never_blocked_by_a_failure() {
     let session = Session::new("codex");
@@ -241,7 +240,7 @@ fn turn_is_never_blocked_by_a_failure() {
     for event in ["UserPromptSubmit", "Stop"] {
         let ended = turn_event(&session, event);
         assert_eq!(ended.code, 0, "{ended:?}");
-        assert!(ended.stdout.contains("cannot compare"), "{ended:?}");
+        assert!(ended.stdout.contains("cannot check this turn"), "{ended:?}");
     }
     fs::write(&journal, whole).unwrap();
     fs::write(session.root.join(".actum/baseline"), "torn").unwrap();
@@ -251,8 +250,7 @@ fn turn_is_never_blocked_by_a_failure() {
     allowed(&session.hook(&event));
 }
 
-/// Issue 27: a certain change of a command is judged before it runs, for each client; an uncertain one is left to the
-/// user.
+/// Issue 27: a command with a predictable change is judged before it runs, and an unpredictable one is left to the user.
 #[test]
 fn command_with_a_rejected_change_is_blocked_before_it_runs() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
@@ -292,7 +290,7 @@ fn command_with_a_rejected_change_is_blocked_before_it_runs() {
     }
 }
 
-/// Issue 27: the operator's rules about commands hold in the client's shell too.
+/// Issue 27: the operator's command rules also apply in a client's shell.
 #[test]
 fn command_rules_apply_in_the_shell_of_a_client() {
     let session = Session::new("claude");
@@ -303,7 +301,7 @@ fn command_rules_apply_in_the_shell_of_a_client() {
     allowed(&run("git add . && git commit -m 'git push'"));
 }
 
-/// Issue 27: `doctor` reports the hook of each client, and the setting that turns it off.
+/// Issue 27: `doctor` reports the hook of each client, and any setting that disables it.
 #[test]
 fn doctor_reports_the_hook_and_the_setting_that_disables_it() {
     let session = Session::new("claude");

@@ -1,4 +1,4 @@
-//! Undeclared changes: their detection, and that no work is reverted without being named.
+//! Detection of undeclared changes, and a guarantee that no work is reverted unless it is named.
 
 use std::fs;
 
@@ -8,8 +8,7 @@ use crate::program::{command, text};
 use crate::turns::{begin, end, git, turn_event};
 use crate::{Session, allowed, ended, names, refused};
 
-/// Issue 27: work of the user between or after turns is adopted only by name, and a restore without its name leaves it
-/// unchanged.
+/// Issue 27: the user's own work between or after turns is adopted or restored only by name.
 #[test]
 fn restoring_a_turn_keeps_the_users_own_work() {
     let session = Session::new("claude");
@@ -34,14 +33,14 @@ fn restoring_a_turn_keeps_the_users_own_work() {
     assert_eq!(text(&session.root, "b"), "1\n");
     assert_eq!(text(&session.root, "a.txt"), "by a person\n");
     assert!(path("later").exists() && !path("gone").exists());
-    // Named paths become a run.
+    // Paths that the user names are recorded as a run.
     assert_eq!(session.actum(&["adopt", "a.txt", "later"]).code, 0);
     assert_eq!(session.actum(&["undo"]).code, 0);
     assert_eq!(text(&session.root, "a.txt"), "by a run\n");
     assert!(!path("later").exists());
 }
 
-/// Issue 27: a project that an agent makes in an empty workspace is reported, too.
+/// Issue 27: files that an agent creates in an empty workspace are reported too.
 #[test]
 fn files_created_in_an_empty_workspace_are_reported() {
     let session = Session::new("claude");
@@ -58,7 +57,7 @@ fn files_created_in_an_empty_workspace_are_reported() {
     assert!(!session.root.join("made").exists());
 }
 
-/// Issue 27: neither a mark of a cache nor a directory that git ignores hides a change that was there before it.
+/// Issue 27: a cache tag or a new ignore rule does not hide changes that were made before it.
 #[test]
 fn cache_directory_tag_does_not_hide_an_earlier_change() {
     let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
@@ -83,7 +82,7 @@ fn cache_directory_tag_does_not_hide_an_earlier_change() {
     let adopted = session.actum(&["adopt", "--restore", "src"]);
     assert_eq!(adopted.code, 0, "{adopted:?}");
     assert_eq!(text(&session.root, "src/k"), "1\n");
-    // The name alone is no mark.
+    // The file name alone does not make a valid cache tag.
     fs::create_dir(path("plain")).unwrap();
     fs::write(path("plain/CACHEDIR.TAG"), "no signature\n").unwrap();
     begin(&session);
@@ -91,7 +90,7 @@ fn cache_directory_tag_does_not_hide_an_earlier_change() {
     assert!(end(&session).contains("`plain/x` (new)"));
 }
 
-/// Issue 27: a change that cannot be reverted is listed, and the others are adopted without it.
+/// Issue 27: a change that cannot be reverted is listed, and the remaining changes can still be adopted.
 #[test]
 fn change_that_cannot_be_a_run_does_not_block_adopting_the_others() {
     let session = Session::new("claude");
@@ -113,7 +112,7 @@ fn change_that_cannot_be_a_run_does_not_block_adopting_the_others() {
     );
 }
 
-/// Issue 27: if git would convert a file, its blob is not taken as the earlier content.
+/// Issue 27: a git blob is not used as earlier content if git would convert the file on checkout.
 #[test]
 fn file_converted_by_git_is_copied_instead_of_read_from_its_blob() {
     let session = Session::new("claude");
@@ -141,7 +140,7 @@ fn file_converted_by_git_is_copied_instead_of_read_from_its_blob() {
     );
 }
 
-/// Issue 27: restoring earlier content is a change like any other: CI needs an approval.
+/// Issue 27: the gates judge a restore like any other change, so CI files need approval.
 #[test]
 fn restore_is_judged_by_the_gates() {
     let session = Session::new("claude");
@@ -156,7 +155,7 @@ fn restore_is_judged_by_the_gates() {
     assert_eq!(fs::read_to_string(&workflow).unwrap(), "changed\n");
 }
 
-/// Issue 27: a write of a shell to devices or into the root is no change of a closed file.
+/// Issue 27: shell writes to devices or into the workspace are not mistaken for changes to protected files.
 #[test]
 fn harmless_shell_commands_are_allowed() {
     let session = Session::new("claude");
@@ -182,7 +181,7 @@ fn harmless_shell_commands_are_allowed() {
     }
 }
 
-/// Issue 27: certain changes are found after uncertain ones.
+/// Issue 27: predictable changes are detected even after unpredictable parts of a command.
 #[test]
 fn certain_changes_are_rejected_even_after_uncertain_words() {
     let session = Session::new("claude");
@@ -216,7 +215,7 @@ fn certain_changes_are_rejected_even_after_uncertain_words() {
     }
 }
 
-/// Issue 27: the workspace is that of the project, wherever the shell of the client is.
+/// Issue 27: the hook judges the project's workspace, whatever the current directory of the client's shell is.
 #[test]
 fn hook_judges_the_project_from_any_directory() {
     let session = Session::new("claude");
@@ -241,7 +240,7 @@ fn hook_judges_the_project_from_any_directory() {
     assert!(stop.stdout.contains("`a.txt`"), "{stop:?}");
 }
 
-/// Issue 27: a turn event that cannot be parsed blocks nothing.
+/// Issue 27: a turn event that cannot be parsed is reported but blocks nothing.
 #[test]
 fn turn_event_with_missing_fields_is_reported_but_not_blocked() {
     let session = Session::new("claude");
@@ -253,7 +252,7 @@ fn turn_event_with_missing_fields_is_reported_but_not_blocked() {
     assert_eq!(turn_event(&session, "Stop").code, 0);
 }
 
-/// Issue 27: a strict hook lets only commands of actum run, alone and in plain words.
+/// Issue 27: a strict hook allows only simple commands that run actum itself.
 #[test]
 fn strict_hook_rejects_commands_other_than_actum() {
     for (client, tool) in [
@@ -314,7 +313,7 @@ fn strict_hook_rejects_commands_other_than_actum() {
     }
 }
 
-/// Issue 27: commands that are reserved for the operator are refused to each client's shell, strict or not.
+/// Issue 27: commands reserved for the operator are rejected in every client's shell, strict or not.
 #[test]
 fn operator_commands_are_rejected_in_the_shell_of_a_client() {
     let session = Session::new("claude");
@@ -343,7 +342,7 @@ fn operator_commands_are_rejected_in_the_shell_of_a_client() {
     }
 }
 
-/// Issue 27: the command that a shell passes to `actum exec` is judged by the rules about commands, as without `exec`.
+/// Issue 27: a command inside `actum exec` is judged by the same command rules as without `exec`.
 #[test]
 fn shell_command_inside_exec_is_judged_by_the_command_rules() {
     let session = Session::new("claude");
@@ -356,7 +355,7 @@ fn shell_command_inside_exec_is_judged_by_the_command_rules() {
     allowed(&run("actum exec -- sh -c 'echo rm a'"));
 }
 
-/// Issue 27: runs of an agent's shell in the name of its client belong to the turn.
+/// Issue 27: runs that an agent starts from its client's shell belong to the current turn.
 #[test]
 fn runs_of_a_client_in_its_shell_belong_to_the_turn() {
     let session = Session::new("claude");

@@ -1,4 +1,4 @@
-//! Invocations of a command by `actum exec`, and the options for the policy of an attack.
+//! Ways to run an attack with `actum exec`, and the options that its policy requires.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use crate::effect::{Effect, RunReport};
 use crate::scene::Facts;
 use crate::{course, table};
 
-/// Variable with the home directory that the password database names.
+/// Environment variable with the home directory that the password database should contain.
 pub(crate) const HOME: &str = "ACTUM_HOSTILE_HOME";
 
-/// Invocation of a command.
+/// A way to run the command of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invocation {
-    /// The changes are shown, and dropped.
+    /// The changes are shown and then dropped.
     Drop,
-    /// The changes are one run.
+    /// The changes are kept as one run.
     Keep,
-    /// The attack starts in a cache of a workspace, in which the host sees changes at once.
+    /// The attack starts in a cache of a workspace, where the host sees changes immediately.
     Cache,
 }
 
 const ALL: &[Invocation] = &[Invocation::Drop, Invocation::Keep, Invocation::Cache];
-/// Reason for an expected effect: a command that may write programs of the workspace may run them, too.
+/// Reason for an expected effect: a command that may write programs in the workspace may also run them.
 const PROGRAMS_OF_THE_WORKSPACE: &str = "programs of the workspace may be run";
 
 impl Invocation {
@@ -46,13 +46,13 @@ impl Invocation {
     /// Returns the invocations in which the host can see the effect of this attack.
     pub(crate) fn new(attack: &Attack) -> &'static [Self] {
         match (attack.effect, attack.course) {
-            // It is detected by its beat, which the host sees only in a cache.
+            // The host detects this attack by its heartbeat, which is visible only in a cache.
             (_, Course::SupervisorKilled | Course::SupervisorKilledEarly) => &[Self::Cache],
-            // A view is in memory, and the changes that are kept are an ordinary run.
+            // A view is stored in memory, and changes that are kept are an ordinary run.
             (Effect::Storage, _) => &[Self::Cache],
             (Effect::Ran, Course::Whole) => &[Self::Cache],
             (Effect::LargestFile, _) => &[Self::Keep, Self::Cache],
-            // No gate judges the changes in a cache, so caches must be declared with care.
+            // The gates do not judge changes in a cache, so operators must declare caches with care.
             (Effect::Kept | Effect::UnreportedCreation, _) => &[Self::Drop, Self::Keep],
             (
                 Effect::Outside
@@ -75,17 +75,17 @@ impl Invocation {
         }
     }
 
-    /// Returns the expected result: that of tier N, since `exec` uses no other.
+    /// Returns the expected result, which is that of tier N because `exec` uses no other tier.
     pub(crate) fn expected(self, attack: &Attack) -> Expected {
         match (attack.effect, attack.course, self) {
             (Effect::Ran, Course::Whole, _) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
-            // With a loopback `exec` hides the sockets that it finds in the workspace and in its caches.
+            // If loopback is allowed, `exec` hides the sockets that it finds in the workspace and its caches.
             (Effect::Heard, _, _) => Expected::Stopped,
             _ => attack.tier_n,
         }
     }
 
-    /// Returns the path of the attack's workspace, relative to the place of its scene.
+    /// Returns the path of the attack's workspace, relative to the scene.
     pub(crate) fn workspace(self) -> &'static str {
         match self {
             Self::Drop | Self::Keep => "workspace",
@@ -93,7 +93,7 @@ impl Invocation {
         }
     }
 
-    /// Returns the workspace of actum.
+    /// Returns the root of the actum workspace.
     pub(crate) fn root(self, facts: &Facts) -> PathBuf {
         match self {
             Self::Drop | Self::Keep => facts.workspace.clone(),
@@ -101,12 +101,12 @@ impl Invocation {
         }
     }
 
-    /// Returns `actum` in that workspace, in which an operator may have declared a cache.
+    /// Returns an `actum` command in that workspace, in which the operator may have declared a cache.
     pub(crate) fn actum(self, facts: &Facts) -> Command {
         self.actum_where(facts, &[])
     }
 
-    /// Returns `actum` in that workspace, with additional paths that the operator lets commands read.
+    /// Returns an `actum` command in that workspace, with additional paths that commands may read.
     fn actum_where(self, facts: &Facts, read: &[String]) -> Command {
         let place = facts.outside.parent().unwrap();
         let configuration = PathBuf::from(std::env::var_os(HOME).unwrap()).join(".config");
@@ -128,7 +128,7 @@ impl Invocation {
         command
     }
 
-    /// Returns `actum exec` of the attack.
+    /// Returns the `actum exec` command that runs the attack.
     pub(crate) fn exec(self, attack: &Attack, facts: &Facts) -> Command {
         let options = options(attack, facts).unwrap();
         let is_read =
@@ -148,10 +148,10 @@ impl Invocation {
     }
 }
 
-/// Returns the options for the additional policy of an attack, or the demand for which `exec` has no option.
+/// Returns the options for the additional policy of an attack, or the setting for which `exec` has no option.
 pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'static str> {
     let usual = course::policy(&Attack { policy: |_, _| (), ..*attack }, facts);
-    // The scope limits the writes, and the view is the workspace.
+    // The scope already limits writes, and the view takes the place of the workspace.
     let SandboxPolicy { read, write, exec, net, limits, env, scratch, .. } =
         course::policy(attack, facts);
     if write != usual.write {
@@ -181,19 +181,19 @@ pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'s
     Ok(options)
 }
 
-/// Report of `exec` on a command, and the output of the command.
+/// The report of `exec` on a command, with the output of that command.
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
     pub(crate) report: RunReport,
-    /// Field `outcome`, if the command ran.
+    /// The `outcome` field of the report, or empty if the command did not run.
     pub(crate) outcome: String,
     /// Complete output, for debugging.
     pub(crate) debug_output: String,
 }
 
 impl Ran {
-    /// Reads the document that `exec --json` wrote.
+    /// Parses the document that `exec --json` printed.
     pub(crate) fn new(output: Output, root: &Path) -> Self {
         let debug_output = format!(
             "{:?} {:.3000} {:.1000}",
@@ -208,16 +208,16 @@ impl Ran {
         let report = RunReport {
             made: paths.map(|path| root.join(path)).collect(),
             ended: serde_json::from_value(document["ended"].clone()).ok(),
-            // It is part of the output.
+            // Standard error of the command is already part of the output.
             stderr: Vec::new(),
         };
-        // A document about a command that did not run has no output.
+        // The document has no output if the command did not run.
         let out = [text("stdout"), text("stderr")].concat().into_bytes();
         Self { out, report, outcome: text("outcome"), debug_output }
     }
 }
 
-/// Makes the attack `hostile terminal NAME WAY FACTS` with a terminal as standard input.
+/// Runs the attack with a terminal as standard input: `hostile terminal NAME WAY FACTS`.
 pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
     let (attack, way) = (table::find(name), Invocation::find(way));
     let facts: Facts = serde_json::from_str(facts).unwrap();

@@ -1,4 +1,4 @@
-//! Makes one attack in a process of its own, and examines the host and the workspace afterwards.
+//! Runs one attack in a separate process, and then examines the host and the workspace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,22 +15,22 @@ use crate::invocation::{self, Invocation, Ran};
 use crate::scene::{Facts, Scene};
 use crate::{course, table};
 
-/// Outcome of an attack.
+/// Outcome of one attack.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// Effect on the host.
+    /// Effect observed on the host, if any.
     pub(crate) seen: Option<String>,
-    /// Fault of the workspace.
+    /// Problem found in the workspace, if any.
     pub(crate) workspace: Option<String>,
-    /// Permission of the attack that `exec` has no option for, so that it was not made.
+    /// A permission that the attack needs but `exec` has no option for, so that the attack was skipped.
     pub(crate) unsaid: Option<String>,
-    /// True if the attack began, or was to be prevented.
+    /// Whether the attack started, or was expected to be prevented from starting.
     pub(crate) began: bool,
     /// Complete output, for debugging.
     pub(crate) said: String,
 }
 
-/// Makes the attack without actum: `hostile control NAME`.
+/// Runs the attack without actum: `hostile control NAME`.
 pub(crate) fn control(name: &str) {
     let attack = table::find(name);
     let mut scene = Scene::new(&std::env::current_exe().unwrap());
@@ -41,7 +41,7 @@ pub(crate) fn control(name: &str) {
     print_verdict(&Verdict { seen, unsaid, ..Verdict::default() });
 }
 
-/// Makes the attack through `actum exec`: `hostile look NAME WAY`.
+/// Runs the attack through `actum exec`: `hostile look NAME WAY`.
 pub(crate) fn look(name: &str, way: &str) {
     let (attack, way) = (table::find(name), Invocation::find(way));
     let mut scene = Scene::with_workspace_at(&std::env::current_exe().unwrap(), way.workspace());
@@ -59,7 +59,7 @@ pub(crate) fn look(name: &str, way: &str) {
         | Course::Terminal => ran.out.starts_with(BEGUN.as_bytes()),
     };
     let seen = seen.or_else(|| left_alive(&facts, scene.patience));
-    // The host ends beating processes with this file.
+    // The host uses this file to stop processes that send heartbeats.
     drop(fs::remove_file(facts.workspace.join("stop")));
     print_verdict(&Verdict {
         seen,
@@ -81,7 +81,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
             Ran::new(way.exec(attack, facts).output().unwrap(), &root)
         }
         Course::ChildrenIgnored => {
-            // Signal handling is inherited.
+            // The child inherits the ignored signals.
             let mut command = Command::new("/bin/sh");
             command.args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""]);
             let exec = way.exec(attack, facts);
@@ -90,7 +90,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
             Ran::new(command.output().unwrap(), &root)
         }
         Course::SupervisorKilled | Course::SupervisorKilledEarly => {
-            // The facts about the host are cached then, so its first child is the helper.
+            // This caches the facts about the host, so that the first child of the next `actum` is the sandbox helper.
             assert!(way.actum(facts).args(["exec", "--drop", "true"]).status().unwrap().success());
             let ran = course::kill_supervisor(attack, facts, way.exec(attack, facts), true);
             Ran { out: ran.out, ..Ran::default() }
@@ -104,7 +104,7 @@ fn run(attack: &Attack, facts: &Facts, way: Invocation) -> Ran {
     }
 }
 
-/// Returns a process whose command line names the place of the scene: it was started by the command, or is actum.
+/// Returns a process whose command line contains the path of the scene, that is, `actum` or a process of the command.
 fn left_alive(facts: &Facts, patience: Duration) -> Option<String> {
     let begun = Instant::now();
     loop {
@@ -127,7 +127,7 @@ fn processes_of(place: &str) -> Option<String> {
 
 type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Returns names, modes and contents of all files in a directory, except the state of actum.
+/// Returns the names, modes and contents of all files in a directory, except the state of actum.
 fn tree(root: &Path) -> Files {
     let mut found = Files::new();
     let mut left = vec![root.to_owned()];
@@ -161,7 +161,7 @@ fn difference(before: &Files, after: &Files) -> Option<String> {
     Some(format!("`{}` was {:?} and is {:?}", path.display(), before.get(path), after.get(path)))
 }
 
-/// Returns the fault, unless each change is reported, each reported change can be undone, and no secret is in it.
+/// Returns a problem unless every change is reported, every reported change can be undone, and no secret was captured.
 fn wrong_workspace(
     way: Invocation,
     facts: &Facts,
@@ -177,7 +177,7 @@ fn wrong_workspace(
     }
     let mut before = before.clone();
     if way == Invocation::Cache {
-        // Changes there are permanent, and no change of the workspace.
+        // Changes in a cache are permanent and do not count as changes to the workspace.
         let is_outside = |path: &PathBuf| !path.starts_with("cache");
         before.retain(|path, _| is_outside(path));
         after.retain(|path, _| is_outside(path));

@@ -1,9 +1,9 @@
-//! Attacks on the sandbox, made through `actum exec`. Each is first made without actum, where the host shows its
-//! effect, and then in each invocation of `exec`. The verdict rests on its effect on the host, on the remaining
-//! processes, and on the state of the workspace.
+//! Attacks on the sandbox, made through `actum exec`. Each attack first runs without actum to show its effect on the host, and then
+//! under each invocation of `exec`. The verdict depends on the effect on the host, on the remaining processes, and on the state of
+//! the workspace.
 //!
-//! This program is two: the runner of the suite, and the program that attacks (`hostile attack NAME FACTS`). The
-//! attacks and the criteria of the verdict are those of the suite of `actum-sandbox`.
+//! This binary is both the test runner and the attacking program (`hostile attack NAME FACTS`). It shares the attacks and the
+//! criteria of the verdict with the suite of `actum-sandbox`.
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ mod hostile {
     pub(crate) mod user;
 }
 
-// They import each other from the root of their program.
+// These modules import each other from the crate root.
 use hostile::{act, attack, course, effect, scene, table, user};
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Runner of the table through `actum exec`: each attack as each user is a test.
+//! Runs every attack of the table through `actum exec`, with one test per attack and user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,7 +16,7 @@ use crate::scene::{SECRET, new_secret};
 use crate::table;
 use crate::user::{User, install, users};
 
-/// Number of threads; most of the time they wait.
+/// Number of test threads, which mostly wait for processes.
 const THREADS: usize = 4;
 
 pub(crate) fn run() -> ExitCode {
@@ -28,7 +28,7 @@ pub(crate) fn run() -> ExitCode {
     let mut trials = Vec::new();
     for attack in table::all() {
         for user in users().into_iter().filter(|user| user.fits(&attack)) {
-            // The suite of the sandbox, which may run at the same time, has 1 and 2.
+            // User numbers 1 and 2 belong to the `actum-sandbox` suite, which may run at the same time.
             let (user, program) = (user.of(&attack, 3), program.clone());
             let known = known(&place, &user);
             let name = name(&attack, &user);
@@ -70,7 +70,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         let problem = "without actum it has no effect, so this shows nothing";
         return Err(format!("{problem}: {control:?}").into());
     }
-    // Without such an option there is no such attack.
+    // Skip the attack, because `exec` has no option for the permission it needs.
     if control.unsaid.is_some() {
         return Ok(());
     }
@@ -98,7 +98,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
     Ok(())
 }
 
-/// Runs a command that prints a verdict.
+/// Runs a command and parses the verdict that it prints.
 fn read_verdict(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
     command.env(SECRET, new_secret()).env("XDG_CACHE_HOME", known);
     let output = command.output().unwrap();
@@ -108,8 +108,8 @@ fn read_verdict(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
     })
 }
 
-/// Home directory of the user of one attack. The operator's policy of the attack is there, where the system knows it:
-/// elsewhere `[sandbox]` would be ignored.
+/// Home directory for the user of one attack. It holds the operator policy, because `[sandbox]` is ignored in any home but the one
+/// the system knows.
 struct Home {
     place: TempDir,
 }
@@ -121,7 +121,7 @@ impl Home {
         Self { place }
     }
 
-    /// Runs the command with this home as the one that the system knows.
+    /// Returns the command, changed so that the system considers this directory the home of the user.
     fn inhabit(&self, user: &User, mut command: Command) -> Command {
         let owner = user.become_id.map_or(known_home::User::Own, known_home::User::Other);
         command.env(HOME, self.place.path()).current_dir("/");

@@ -1,5 +1,5 @@
-//! A dispatch is killed before its system calls, and then many processes request the same goal: one effect, and a
-//! complete chain.
+//! Kills a dispatch before each of its system calls and then requests the same goal from many processes. There must be one effect
+//! and a complete chain.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -13,9 +13,9 @@ use crate::agent_goal;
 use crate::program::{actum, command};
 use crate::traced::{End, kill_before_call};
 
-/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
+/// Kill the program before every call whose number is a multiple of this. `ACTUM_KILL_STRIDE` overrides it.
 const STRIDE: usize = 29;
-/// Number of processes that request the goal at once after a kill.
+/// Number of processes that request the goal concurrently after a kill.
 const PROCESSES: usize = 16;
 const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
 
@@ -25,7 +25,7 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a workspace with a goal that was not dispatched yet.
+    /// Creates a workspace with a goal that has not been dispatched yet.
     fn new() -> Self {
         let place = Self::empty();
         let root = &place.root;
@@ -40,13 +40,13 @@ impl Place {
     }
 
     fn empty() -> Self {
-        // A kill loses nothing that was written, on any file system.
+        // Unlike a power cut, a kill never loses written data, so the files can be in memory.
         let directory = TestDir::in_memory();
         let root = directory.join("workspace");
         Self { directory, root }
     }
 
-    /// Returns a copy, in which the goal was confirmed and not dispatched.
+    /// Returns a copy of the workspace in which the goal is confirmed but not dispatched.
     fn copy(&self) -> Self {
         let copy = Self::empty();
         let from = self.directory.path().join(".");
@@ -57,7 +57,7 @@ impl Place {
             .status();
         assert!(copied.unwrap().success());
         crate::program::forget_configuration(&copy.root);
-        // A confirmation is valid in its own workspace, and a copy is another one.
+        // A confirmation is valid only in its own workspace, so the copy needs a new one.
         copy.call(&DISPATCH, 6);
         let confirm = ["agent", "confirm", "goal", "ja", "--thread", "thread", "--language", "de"];
         let file = ["--passphrase-file", "../passphrase"];
@@ -70,7 +70,7 @@ impl Place {
         assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
     }
 
-    /// Returns the events of the goal, with the states after them.
+    /// Returns the events of the goal, each with the state after it.
     fn events(&self) -> Vec<(String, Option<String>)> {
         let ended = actum(&self.root, &["agent", "show", "goal", "--json"]);
         let chain: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -89,7 +89,7 @@ impl Place {
     }
 }
 
-/// AEC-7, AEC-8: zero or one effect, never two; the chain is complete, or the step is open and resumed.
+/// AEC-7, AEC-8: a killed dispatch has at most one effect, and its chain is complete or its open step is resumed.
 #[test]
 fn dispatch_killed_at_any_call_has_one_effect_after_concurrent_retries() {
     let template = Place::new();

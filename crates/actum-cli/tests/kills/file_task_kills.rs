@@ -1,5 +1,5 @@
-//! The host or the child of a file task is killed before a system call. When the task is requested again, its result
-//! agrees with the files.
+//! Kills the host or the worker of a file task before a system call. A repeated request must return a result that matches the
+//! files.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -13,13 +13,13 @@ use tempfile::TempDir;
 use crate::program::{actum, operator_of};
 use crate::traced::{End, act_on_child, kill_before_call};
 
-/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another.
+/// Kill the program before every call whose number is a multiple of this. `ACTUM_KILL_STRIDE` overrides it.
 const STRIDE: usize = 17;
-/// Name of the child process.
+/// Process name of the worker.
 const CHILD: &str = "actum-file-worker";
 const CONTENT: &str = "the only copy";
 
-/// Capability, and the target directory of the file.
+/// Capability of each task, and the target directory of its file.
 const CASES: [(&str, &str); 4] =
     [("FILE_MOVE", "a"), ("FILE_COPY", "a"), ("FILE_DELETE", ""), ("FILE_MOVE", "b")];
 
@@ -27,7 +27,7 @@ fn stride() -> usize {
     effort("ACTUM_KILL_STRIDE", STRIDE)
 }
 
-/// Two base directories and a lease for them. The directories are on two file systems if one of them can be in memory.
+/// Two base directories and a lease for both. They are on different file systems if one of them can be in memory.
 struct Place {
     directory: TestDir,
     a: PathBuf,
@@ -36,7 +36,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        // A kill loses nothing that was written; in memory the syncs cost nothing.
+        // Unlike a power cut, a kill never loses written data, and in-memory files are cheap to sync.
         let directory = TestDir::in_memory();
         let b = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let a = directory.path().join("a");
@@ -74,7 +74,7 @@ impl Place {
         self.directory.join("output")
     }
 
-    /// Writes the source file and the manifest of a task for it. Returns the destination.
+    /// Writes the source file and the manifest of a task. Returns the destination, if the task has one.
     fn request(&self, task: &str, (capability, to): (&str, &str)) -> Option<PathBuf> {
         let source = self.a.join("f");
         fs::write(&source, CONTENT).unwrap();
@@ -98,7 +98,7 @@ impl Place {
         destination
     }
 
-    /// Runs the task and asserts that the result agrees with the files. Returns true for a success.
+    /// Runs the task and asserts that its result matches the files. Returns whether the task succeeded.
     fn settle(
         &self,
         (capability, _): (&str, &str),
@@ -152,7 +152,7 @@ fn task_with_a_killed_host_is_settled_by_the_next_request() {
     }
 }
 
-/// FE-1, FE-16: a killed child leaves nothing.
+/// FE-1, FE-16: a killed worker leaves no changes behind.
 #[test]
 fn task_with_a_killed_child_fails_or_completes() {
     let place = Place::new();
@@ -181,7 +181,7 @@ fn task_with_a_killed_child_fails_or_completes() {
     }
 }
 
-/// FE-1, FE-16: a debugger stops the child and writes into the staged file.
+/// FE-1, FE-16: bytes that a debugger writes to the staged file of a stopped worker are not published.
 #[test]
 fn bytes_written_by_a_debugger_to_the_staged_file_are_not_published() {
     let place = Place::new();
@@ -199,7 +199,7 @@ fn bytes_written_by_a_debugger_to_the_staged_file_are_not_published() {
                 let mut calls = 0;
                 let (code, is_written) =
                     act_on_child(&place.a, &RUN, CHILD, &place.output(), |child, _| {
-                        // The child has no staged file until it has its job.
+                        // The worker opens its staged file only after it received the job.
                         let staged = format!("/proc/{child}/fd/4");
                         let Ok(staged) = fs::File::options().write(true).open(staged) else {
                             return false;

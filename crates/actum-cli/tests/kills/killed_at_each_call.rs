@@ -1,5 +1,5 @@
-//! The program, killed from outside before each of its system calls that may change something: the workspace is before
-//! or after, never between (FO-2).
+//! Kills the program before each system call that may change something. The workspace must be in its old or new state, never in
+//! between (FO-2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
@@ -56,7 +56,7 @@ fn apply_killed_at_any_call_leaves_the_old_or_new_state() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
-/// FO-2: Ctrl-C, a closed terminal or a shutdown never leaves a mixture, or anything to recover.
+/// FO-2: Ctrl-C, a closed terminal or a shutdown leaves neither mixed content nor anything to recover.
 #[test]
 fn termination_signal_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
@@ -86,7 +86,7 @@ fn termination_signal_at_any_call_leaves_the_old_or_new_state() {
     assert!(begun > 25 && done > 10, "{begun} before, {done} after");
 }
 
-/// AA-6: whenever `exec` is killed, all changes of its command are made, or none.
+/// AA-6: a killed `exec` has applied either all changes of its command or none.
 #[test]
 fn exec_killed_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
@@ -113,7 +113,7 @@ fn killed_action_leaves_the_old_or_new_state() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
-/// FO-2, AA-6, AA-10: an action whose changes code of a package makes.
+/// FO-2, AA-6, AA-10: an action from a package leaves the old or new state when it is killed.
 #[test]
 fn killed_package_action_leaves_the_old_or_new_state() {
     let template = Template::new();
@@ -153,7 +153,7 @@ fn killed_package_action_leaves_the_old_or_new_state() {
         "scope": { "allowedDirs": ["."] }
     });
     put("plan.json", &plan.to_string());
-    // Most of its calls wait for its steps; the change is made by the code that `apply` uses.
+    // Most of these calls wait for the steps of the package, and `apply` covers the code that makes the change.
     let count = template.kill_at_calls(&["action", "run", "../plan.json"], 7);
     assert!(count.kills > 10, "{count:?}");
 }
@@ -172,7 +172,7 @@ const RESTORES: &str = "module.exports = async ({ context: { workspace, before }
     fs.cpSync(`${before}/gone`, `${workspace}/gone`, { recursive: true, preserveTimestamps: true }); \
     fs.copyFileSync(`${before}/edited.txt`, `${workspace}/edited.txt`); };";
 
-/// AA-13: whenever an action is killed, the next process records its real outcome, once.
+/// AA-13: the next process records the actual outcome of a killed action exactly once.
 #[test]
 fn outcome_of_a_killed_action_is_recorded_once_and_correctly() {
     let template = Template::new();
@@ -203,7 +203,7 @@ fn outcome_of_a_killed_action_is_recorded_once_and_correctly() {
             });
             let (status, ground) = (status.unwrap_or_default(), ground.unwrap_or_default());
             let seen_as = match (status.as_str(), ground.as_str()) {
-                // The action had not started.
+                // The action had not started yet.
                 (None, None) => ("nothing", false),
                 (Some("reverted"), Some("INTERRUPTED")) => ("reverted", false),
                 (Some("succeeded"), None) => ("succeeded", true),
@@ -249,7 +249,7 @@ fn recovery_killed_at_any_call_leaves_the_old_or_new_state() {
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
     let is_mixture = |killed: &Killed| ![&before, &after].contains(&&killed.copy.tree());
-    // The last kill that leaves a mixture leaves the most to recover.
+    // The last kill that leaves a mixed state leaves the most work for recovery.
     let last_mixture = (0..)
         .map(|call| template.killed_copy(&apply, call))
         .take_while(|killed| killed.end != End::Exited { code: 0 })
@@ -260,7 +260,7 @@ fn recovery_killed_at_any_call_leaves_the_old_or_new_state() {
     assert!(count.between > 0, "no kill came between two steps of recovery: {count:?}");
 }
 
-/// FO-2, issue 22 (claims): read-only commands leave a mixture unchanged, and `status` reports it.
+/// FO-2, issue 22 (claims): read-only commands leave a mixed state unchanged, and `status` reports it.
 #[test]
 fn read_only_commands_do_not_recover() {
     let template = Template::new();
@@ -279,27 +279,27 @@ fn read_only_commands_do_not_recover() {
     assert!([&before, &after].contains(&&mixed.copy.tree()));
 }
 
-/// Results of the kills of one command.
+/// Results of all kills of one command.
 #[derive(Debug, Default)]
 struct Count {
     kills: usize,
-    /// Kills after which the tree was neither before nor after.
+    /// Number of kills that left the tree in a mixed state.
     between: usize,
-    /// Kills after the program had reported success.
+    /// Number of kills after the program had reported success.
     acknowledged: usize,
 }
 
-/// Workspace, and a file beside it with a change.
+/// A workspace, with a file next to it that contains a change.
 struct Template {
     directory: TestDir,
     root: PathBuf,
 }
 
-/// Copy of a template on which the program was started and maybe killed.
+/// A copy of a template in which the program ran and may have been killed.
 struct Killed {
     copy: Template,
     end: End,
-    /// True if it had reported success.
+    /// Whether the program had reported success.
     acknowledged: bool,
 }
 
@@ -323,7 +323,7 @@ impl Template {
         template
     }
 
-    /// Lets a collection forget every run, by the operator's policy.
+    /// Sets an operator policy under which garbage collection forgets every run.
     fn retain_nothing(&self) {
         let policy = crate::program::operator_of(&self.root).join("actum/actum.toml");
         fs::create_dir_all(policy.parent().unwrap()).unwrap();
@@ -331,7 +331,7 @@ impl Template {
     }
 
     fn empty() -> Self {
-        // A kill loses nothing that was written, on any file system.
+        // Unlike a power cut, a kill never loses written data, so the files can be in memory.
         let directory = TestDir::in_memory();
         let root = directory.path().join("workspace");
         fs::create_dir(&root).unwrap();
@@ -349,14 +349,14 @@ impl Template {
         tree(&self.root)
     }
 
-    /// Runs a command that must succeed.
+    /// Runs a command and asserts that it succeeds.
     fn done(&self, arguments: &[&str]) -> Ended {
         let ended = actum(&self.root, arguments);
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
         ended
     }
 
-    /// Returns the tree after a command.
+    /// Returns the tree after running a command.
     fn after(&self, arguments: &[&str]) -> Tree {
         let copy = self.copy();
         copy.done(arguments);
@@ -369,19 +369,19 @@ impl Template {
         Killed { copy, end, acknowledged }
     }
 
-    /// Runs a command and kills it; also returns true if it had reported success.
+    /// Runs a command and kills it before `call`. Also returns whether the command had reported success.
     fn kill(&self, arguments: &[&str], call: usize) -> (End, bool) {
         let output = self.directory.path().join("said");
         let end = kill_before_call(&self.root, arguments, call, &output);
         (end, fs::metadata(&output).unwrap().len() > 0)
     }
 
-    /// Kills a command at each of its calls, on a copy each, and checks the result of the next commands.
+    /// Kills a command at each of its calls on separate copies, and checks that the following commands work.
     fn kill_at_each_call(&self, arguments: &[&str]) -> Count {
         self.kill_at_calls(arguments, 1)
     }
 
-    /// Kills a command at each `every`th call.
+    /// Like `kill_at_each_call`, but kills only at every `every`th call.
     fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
@@ -413,13 +413,12 @@ impl Template {
         count
     }
 
-    /// Kills a command before `call`, and then the recovery from that at each of its calls. No process reported
-    /// success.
+    /// Kills a command before `call`, and then kills the recovery at each of its calls. No process may have reported success.
     fn kill_recovery_at_each_call(&self, arguments: &[&str], call: usize) -> Count {
         let before = self.tree();
         let mut count = Count::default();
         for call_of_recovery in 0.. {
-            // The kill is repeated, since the files of a copy would be other files to the journal.
+            // Each copy repeats the kill, because the journal would not recognise the files of a copied workspace.
             let killed = self.killed_copy(arguments, call);
             let mixture = killed.copy.tree();
             let End::Killed { system_call } = killed.copy.kill(&["recover"], call_of_recovery).0
@@ -440,8 +439,7 @@ impl Template {
         count
     }
 
-    /// Asserts that recovery leaves nothing for the user, and nothing to recover, and that the ledger agrees with the
-    /// workspace (AEC-8).
+    /// Asserts that recovery completes without help from the user, and that the ledger then agrees with the workspace (AEC-8).
     fn recovers(&self, what: &str) {
         let recovered = actum(&self.root, &["recover"]);
         assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
@@ -463,7 +461,7 @@ impl Template {
     }
 }
 
-/// Modes and contents below a directory, without the state of actum.
+/// Modes and contents of all files below a directory, except the state of actum.
 type Tree = BTreeMap<PathBuf, (u32, Option<String>)>;
 
 fn tree(root: &Path) -> Tree {
@@ -494,7 +492,7 @@ fn below(root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Copies a tree. The journal is mostly zeros, and a sparse copy is fast.
+/// Copies a tree. The copy is sparse, which is fast because the journal is mostly zeros.
 fn copy_below(from: &Path, to: &Path) {
     const BLOCK: usize = 4096;
     for path in below(from) {

@@ -1,4 +1,4 @@
-//! Commands that are killed at each system call.
+//! Kills commands at each of their system calls.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! A task with an SQL step or a pipeline that is killed before its system calls. All of the change is made or nothing,
-//! no process of the step continues, and nothing temporary remains.
+//! Kills tasks with an SQL step or a pipeline before their system calls. The change must be applied completely or not at all. No
+//! process of the step and no temporary file may remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -18,58 +18,58 @@ use actum_testkit::{TestDir, effort};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// The program is killed before each call of this stride; `ACTUM_KILL_STRIDE` sets another, and 1 is each call.
+/// Kill the program before every call whose number is a multiple of this. `ACTUM_KILL_STRIDE` overrides it, and 1 means every call.
 const STRIDE: usize = 23;
-/// Calls before and after the first change of the workspace, before each of which it is killed.
+/// Number of calls before and after the first workspace change at each of which the program is also killed.
 const AROUND: [usize; 2] = [4, 16];
-/// Number of waits for processes of the step in which the program is killed, spread over all of them.
+/// Number of waits for a process at which the program is killed, spread evenly over the run.
 const WAITS: usize = 6;
-/// Number of polls for processes that are about to end, and the time between.
+/// How often to poll for processes that are about to exit, and the interval between polls.
 const LOOKS: (usize, Duration) = (200, Duration::from_millis(10));
 
 const RUN: [&str; 2] = ["run", "../task.json"];
 const DATABASE: &str = "shop.duckdb";
 const REPORTS: &str = "agent/agent_outputs/reports";
 
-/// Moment of a kill.
+/// The moment at which the program is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
-    /// Before the call of this number that does not wait.
+    /// Before the non-waiting call with this number.
     Call(usize),
-    /// Before this wait.
+    /// Before the wait with this number.
     Wait(usize),
 }
 
-/// Course of a run that is not killed.
+/// System calls of a complete run that is not killed.
 #[derive(Debug, Default)]
 struct Course {
-    /// Calls that do not wait.
+    /// Number of calls that do not wait for a process.
     calls: usize,
-    /// Number of the first call that finds the workspace changed.
+    /// Number of the first call at which the workspace has changed.
     first_change: Option<usize>,
     waits: usize,
 }
 
-/// Workspace, and a task beside it.
+/// A workspace, with a task next to it.
 struct Place {
     directory: TestDir,
     root: PathBuf,
-    /// Files that the task changes; it leaves other content in all of them.
+    /// Files that the task changes; it changes the content of all of them.
     changes: &'static [&'static str],
 }
 
-/// Process: its number, and its start time.
+/// A process, identified by its ID and start time.
 type Process = (i32, u64);
 
-/// Objects of a step while the program is stopped.
+/// Processes and temporary directories of a step, recorded while the program is stopped.
 #[derive(Debug, Default)]
 struct AtWork {
     processes: BTreeSet<Process>,
-    /// Directories among the temporary files of the host that the program holds open.
+    /// Directories below `/tmp` that the program holds open.
     temporary: BTreeSet<PathBuf>,
 }
 
-/// Results of kills, and kills during the work of a step.
+/// Number of kills with each outcome, and of kills that interrupted the work of a step.
 #[derive(Debug, Default)]
 struct Count {
     done: usize,
@@ -95,7 +95,7 @@ impl Place {
     }
 
     fn empty(changes: &'static [&'static str]) -> Self {
-        // A kill loses nothing that was written; in memory the syncs cost nothing.
+        // Unlike a power cut, a kill never loses written data, and in-memory files are cheap to sync.
         let directory = TestDir::in_memory();
         let root = directory.path().join("workspace");
         Self { directory, root, changes }
@@ -110,7 +110,7 @@ impl Place {
         copy
     }
 
-    /// Writes the task `id` with these actions, one after the other.
+    /// Writes the task `id`, whose actions run one after the other.
     fn put(&self, id: &str, actions: &[Value]) {
         let mut actions = actions.to_vec();
         for index in 1..actions.len() {
@@ -137,7 +137,7 @@ impl Place {
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
     }
 
-    /// Runs a task that is independent of the other one, and removes its only file.
+    /// Runs an independent task, and removes the only file that it created.
     fn run_another_task(&self) {
         let create = json!({ "type": "create", "content": "other\n" });
         self.put("other", &[action("other", "FILE_CREATE", "other.txt", create)]);
@@ -145,19 +145,19 @@ impl Place {
         fs::remove_file(self.root.join("other.txt")).unwrap();
     }
 
-    /// Returns the files of the project.
+    /// Returns all files of the project.
     fn tree(&self) -> Tree {
         let mut tree = tree(&self.root);
         tree.retain(|path, _| !path.starts_with("agent"));
         tree
     }
 
-    /// Runs the task, and calls `is_it` at each of its calls.
+    /// Runs the task under a tracer that calls `is_it` before each system call.
     fn traced(&self, is_it: impl FnMut(Entered) -> bool) -> End {
         kill_at(&self.root, &RUN, &self.directory.path().join("said"), is_it)
     }
 
-    /// Runs the task on a copy, and counts its calls.
+    /// Runs the task on a copy and counts its system calls.
     fn course(&self) -> Course {
         let copy = self.copy();
         let is_changed = {
@@ -185,8 +185,7 @@ impl Place {
         course
     }
 
-    /// Returns true if the task has changed all of its files, and the database is the one of its report. Fails if it
-    /// has changed only some of them.
+    /// Returns whether the task has changed all of its files. Panics if it changed only some of them, or any other file.
     fn is_all_done(&self, before: &Tree, what: &str) -> bool {
         let after = self.tree();
         if after == *before {
@@ -207,7 +206,7 @@ impl Place {
         true
     }
 
-    /// Asserts that the reports of a task agree with the files.
+    /// Asserts that the reports of the task agree with the files.
     fn check_reported(&self, is_done: bool, what: &str) {
         let Some(report) = self.report("task-7") else {
             assert!(!is_done, "{what}: no report");
@@ -230,8 +229,7 @@ impl Place {
         Some(serde_json::from_slice(&report).unwrap())
     }
 
-    /// Asserts that no directory of a step's work is left. Staged files, and files that recovery displaced, are swept a
-    /// minute later.
+    /// Asserts that no work directory of a step is left. Recovery sweeps staged and displaced files only after a minute.
     fn check_no_staged_directory(&self, what: &str) {
         let stage = fs::read_dir(self.root.join(".actum/stage")).unwrap();
         let is_staged = |number: &OsStr| number.to_string_lossy().starts_with('s');
@@ -240,7 +238,7 @@ impl Place {
         assert_eq!(left, Vec::<PathBuf>::new(), "{what}");
     }
 
-    /// Asserts that nothing is to be recovered.
+    /// Asserts that nothing is left to recover.
     fn check_recovered(&self, what: &str) {
         let status = actum(&self.root, &["status", "--json"]);
         let status: Value = serde_json::from_str(&status.stdout).unwrap();
@@ -259,7 +257,7 @@ impl Place {
 }
 
 impl Moment {
-    /// Returns true if a run has reached this moment; counts its calls.
+    /// Returns whether the run has reached this moment, and counts its calls.
     fn is_now(self, entered: Entered, made: &mut Course) -> bool {
         let count = if entered.is_wait { &mut made.waits } else { &mut made.calls };
         *count += 1;
@@ -271,7 +269,7 @@ impl Moment {
 }
 
 impl AtWork {
-    /// Returns the descendants of a process, and temporary directories that it holds open.
+    /// Returns the descendants of a process, and the temporary directories that it holds open.
     fn new(process: Pid) -> Self {
         let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
         for number in numbers("/proc") {
@@ -297,7 +295,7 @@ impl AtWork {
         found
     }
 
-    /// Asserts that all processes end. They end by themselves, after a moment.
+    /// Asserts that all processes exit by themselves within a short time.
     fn assert_ended(&self, what: &str) {
         let is_alive = |(number, started): &&Process| {
             parent_and_start(*number).is_some_and(|(_, now)| now == *started)
@@ -314,20 +312,20 @@ impl AtWork {
     }
 }
 
-/// Returns inode, size and time of a file; `None` if it is missing.
+/// Returns the inode, size and modification time of a file, or `None` if it does not exist.
 fn stamp(path: &Path) -> Option<(u64, u64, i64)> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::symlink_metadata(path).ok()?;
     Some((found.ino(), found.len(), found.mtime_nsec()))
 }
 
-/// Returns the names in a directory that are numbers; none if it is gone.
+/// Returns the numeric names in a directory, or an empty list if the directory is gone.
 fn numbers(directory: &str) -> Vec<i32> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Returns the parent of a process and its start time (proc_pid_stat(5)); `None` if it has ended.
+/// Returns the parent and start time of a process (proc_pid_stat(5)), or `None` if it has exited.
 fn parent_and_start(process: i32) -> Option<(i32, u64)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
@@ -335,7 +333,7 @@ fn parent_and_start(process: i32) -> Option<(i32, u64)> {
     (!has_ended).then(|| (fields[1].parse().unwrap(), fields[19].parse().unwrap()))
 }
 
-/// Returns the moments of a sample: each call of the stride, those around the first change, and some waits.
+/// Returns the moments to test: every call of the stride, the calls around the first change, and some waits.
 fn moments(course: &Course) -> BTreeSet<Moment> {
     let first_change = course.first_change.expect("the task changes the workspace");
     let [earlier, later] = AROUND;
@@ -347,8 +345,8 @@ fn moments(course: &Course) -> BTreeSet<Moment> {
     calls.map(Moment::Call).chain(waits.map(Moment::Wait)).collect()
 }
 
-/// Kills the task at moments of its course, on a copy each. `recover` repairs it, or the next run does. Returns the
-/// number of kills during work.
+/// Kills the task at sampled moments, each on a separate copy. Either `recover` or the run of another task repairs the workspace.
+/// Returns the number of kills by outcome.
 fn kill_at_each(template: &Place) -> Count {
     let (before, course) = (template.tree(), template.course());
     let mut count = Count::default();
@@ -362,7 +360,7 @@ fn kill_at_each(template: &Place) -> Count {
             }
             is_now
         });
-        // The number of waits of a run varies.
+        // The number of waits differs between runs.
         let End::Killed { system_call } = end else { continue };
         let what = format!("killed at {moment:?} of {course:?} (number {system_call})");
         count.with_processes += usize::from(!at_work.processes.is_empty());
@@ -382,7 +380,7 @@ fn kill_at_each(template: &Place) -> Count {
         }
         if is_recovered {
             copy.check_recovered(&what);
-            // The task can then be carried out, or rolled back.
+            // The task can then be carried out, or be rolled back if it is complete.
             if is_done {
                 copy.done(&["rollback", "task-7"]);
                 assert_eq!(copy.tree(), before, "{what}: taken back");
@@ -409,8 +407,8 @@ fn replace(id: &str, target: &str, pattern: &str) -> Value {
     action(id, "FILE_MODIFY", target, operation)
 }
 
-/// EX-9, EX-11, FO-2: a task with an SQL step is killed at any call. Afterwards all of the change is made or nothing,
-/// no worker continues, and no copy of the database remains.
+/// EX-9, EX-11, FO-2: a task killed around its SQL step is applied completely or not at all. No worker and no copy of the database
+/// remains.
 #[test]
 fn task_killed_around_its_sql_step_leaves_the_old_or_new_state() {
     let (library, sha256) = installed();
@@ -439,8 +437,8 @@ fn task_killed_around_its_sql_step_leaves_the_old_or_new_state() {
     kill_at_each(&template);
 }
 
-/// EX-9, FO-2: a task with a pipeline of two steps is killed at any call. Afterwards all of the change is made or
-/// nothing, no step continues, and no view of the workspace remains among the temporary files.
+/// EX-9, FO-2: a task killed around a two-step pipeline is applied completely or not at all. No step and no temporary view of the
+/// workspace remains.
 #[test]
 fn task_killed_around_its_pipeline_leaves_the_old_or_new_state() {
     let policy = r#"

@@ -1,5 +1,5 @@
-//! A task that is killed, or asked to end, before its system calls: the workspace is before or after, and the reports
-//! agree.
+//! Kills or terminates a task before its system calls. The workspace must be in its old or new state, and the reports must agree
+//! with it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a repository with files, and a task of ten actions beside it.
+    /// Creates a repository with files, and a task of ten actions next to it.
     fn new(config: &str) -> Self {
         let place = Self::empty();
         let root = &place.root;
@@ -81,7 +81,7 @@ impl Place {
     }
 
     fn empty() -> Self {
-        // A kill loses nothing that was written; in memory the syncs cost nothing.
+        // Unlike a power cut, a kill never loses written data, and in-memory files are cheap to sync.
         let directory = TestDir::in_memory();
         let root = directory.path().join("workspace");
         Self { directory, root }
@@ -100,7 +100,7 @@ impl Place {
         copy
     }
 
-    /// Returns the files of the project.
+    /// Returns all files of the project.
     fn tree(&self) -> Tree {
         let mut tree = tree(&self.root);
         tree.retain(|path, _| !path.starts_with("agent") && !path.starts_with(".git"));
@@ -121,8 +121,8 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Asserts that the commit that a report names is HEAD, and that git's index has its files. If HEAD is the commit
-    /// of the task, the report must name it.
+    /// Asserts that the reported commit is HEAD and that the git index contains its files. If HEAD is the commit of the task, the
+    /// report must name it.
     fn assert_commit_is_reported(&self, what: &str) {
         let head = self.git(&["log", "-1", "--format=%H %s"]);
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap().path();
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// Returns the statuses of the manifest and of the report of the one task.
+    /// Returns the status in the manifest and the status in the report of the only task.
     fn manifest_and_report_status(&self) -> (String, String) {
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap();
         let read = |name: &str| fs::read(report.path().join(name)).unwrap();
@@ -147,8 +147,7 @@ impl Place {
         (format!("{:?}", manifest.status()), execution.status().as_str().to_owned())
     }
 
-    /// Returns the statuses in the reports of all tasks, whose documents must be valid. `none` for a directory without
-    /// a report.
+    /// Returns the statuses in the reports of all tasks after validating the documents, or `none` for a directory without a report.
     fn report_statuses(&self, what: &str) -> Vec<String> {
         let Ok(reports) = fs::read_dir(self.root.join(REPORTS)) else { return Vec::new() };
         let mut statuses = Vec::new();
@@ -214,7 +213,7 @@ fn kill_at(config: &str) {
             }
             _ => {}
         }
-        // In either case the task can then be carried out, or rolled back.
+        // In either case, the task can then be carried out or rolled back.
         if found == after {
             let rolled_back = actum(&copy.root, &["rollback", "task-7"]);
             assert_eq!(rolled_back.code, 0, "{what}: {rolled_back:?}");
@@ -238,13 +237,13 @@ fn killed_task_leaves_the_old_or_new_state_and_accurate_reports() {
     kill_at("");
 }
 
-/// EX-13, EX-17, FO-2: a committed task behaves in this way, too.
+/// EX-13, EX-17, FO-2: the same guarantees apply to a task that commits.
 #[test]
 fn killed_committing_task_leaves_old_or_new_state_and_accurate_reports() {
     kill_at("git: { commit: true }\n");
 }
 
-/// EX-4, EX-13: a refused task has a report with the refusal, or no directory.
+/// EX-4, EX-13: a killed rejected task has either a report of the rejection or no directory.
 #[test]
 fn killed_rejected_task_has_a_report_or_no_directory() {
     let template = Place::new("protected_files: [gone.txt]\n");
@@ -265,7 +264,7 @@ fn killed_rejected_task_has_a_report_or_no_directory() {
             .map(|report| fs::read(report.unwrap().path().join("error_report.json")))
             .map(|bytes| ErrorReport::read(&bytes.expect(&what)).expect(&what).status)
             .collect();
-        // The user gets one alert if there is a report.
+        // A task with a report raises exactly one alert.
         let queue = actum(&copy.root, &["queue", "--json"]).stdout;
         let alerts: Value = serde_json::from_str(&queue).unwrap();
         let alerts = alerts["alerts"].as_array().map_or(0, Vec::len);
@@ -276,7 +275,7 @@ fn killed_rejected_task_has_a_report_or_no_directory() {
     assert_eq!(seen.keys().collect::<Vec<_>>(), ["[Rejected]", "[]"]);
 }
 
-/// EX-22: a request to end a task results in `CANCELLED` with the earlier state, or in a task that is done.
+/// EX-22: a terminated task is either `CANCELLED` with the earlier state restored, or completed.
 #[test]
 fn terminated_task_is_cancelled_or_completes() {
     let template = Place::new("");
@@ -296,7 +295,7 @@ fn terminated_task_is_cancelled_or_completes() {
         let statuses = copy.report_statuses(&what);
         let word = match (found == before, found == after, &*statuses) {
             (true, false, []) => "nothing".to_owned(),
-            // It ended before its first action, or while it wrote the reports, which the next run does.
+            // The task ended before its first action, or while it wrote the reports, which the next run then completes.
             (true, false, [status]) if status == "none" => "not begun".to_owned(),
             (false, true, [status]) if status == "none" => "unreported".to_owned(),
             (true, false, [status]) if status == "CANCELLED" => status.clone(),
@@ -311,7 +310,7 @@ fn terminated_task_is_cancelled_or_completes() {
     assert!(seen.contains_key("CANCELLED") && seen.contains_key("SUCCESS"), "{seen:?}");
 }
 
-/// EX-12, EX-18: an edit between the run and its verification is reported, and raises an alert.
+/// EX-12, EX-18: an edit between the run and its verification is reported and raises an alert.
 #[test]
 fn file_changed_before_verification_raises_an_alert() {
     let place = Place::new("");
@@ -332,20 +331,19 @@ fn file_changed_before_verification_raises_an_alert() {
     assert_eq!(fs::read(&file).unwrap(), b"edited meanwhile\n");
 }
 
-/// EX-13, EX-16: the next process writes the reports that an interrupted rollback could not.
+/// EX-13, EX-16: the next process writes the reports that an interrupted rollback could not write.
 #[test]
 fn killed_rollback_is_reported_with_its_outcome() {
     kill_rollback_at("");
 }
 
-/// EX-13, EX-16, EX-17: a committed task behaves in this way, too; the commit that reverts it is reported, if there is
-/// one.
+/// EX-13, EX-16, EX-17: a rollback of a commit is reported too, together with the reverting commit if one exists.
 #[test]
 fn killed_rollback_of_a_commit_is_reported_with_its_outcome() {
     kill_rollback_at("git: { commit: true }\n");
 }
 
-/// Kills the program when the branch has moved and the index has not, or later.
+/// Kills the program after the branch has moved but before the index is updated, or later if `is_later` is true.
 fn kill_in_git(place: &Place, arguments: &[&str], is_later: bool) {
     let branch = place.root.join(".git/refs/heads/main");
     let before = fs::read(&branch).unwrap();
@@ -357,7 +355,7 @@ fn kill_in_git(place: &Place, arguments: &[&str], is_later: bool) {
     assert_eq!(lock.exists(), !is_later);
 }
 
-/// EX-13, EX-17: a kill between branch and index leaves a repository that the next process repairs, and rolls back.
+/// EX-13, EX-17: the next process repairs a repository that was left between branch and index update, and can roll it back.
 #[test]
 fn task_killed_between_branch_and_index_is_repaired() {
     let place = Place::new("git: { commit: true }\n");
@@ -376,7 +374,7 @@ fn task_killed_between_branch_and_index_is_repaired() {
     assert_eq!(place.tree(), before);
 }
 
-/// EX-17: changes that are staged while the index is complete stay staged.
+/// EX-17: changes that the user stages after the kill remain staged if the index is complete.
 #[test]
 fn changes_staged_after_a_kill_stay_staged() {
     let place = Place::new("git: { commit: true }\n");
@@ -387,7 +385,7 @@ fn changes_staged_after_a_kill_stay_staged() {
     assert_eq!(place.git(&["status", "--porcelain"]), "MM a.txt\n");
 }
 
-/// EX-16, EX-17: a rollback that keeps the changes of later commits is reported, too.
+/// EX-16, EX-17: a killed rollback that keeps the changes of later commits is reported too.
 #[test]
 fn killed_rollback_beside_later_commits_is_reported() {
     let place = Place::new("git: { commit: true }\n");

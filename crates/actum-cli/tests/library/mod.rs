@@ -1,4 +1,4 @@
-//! Runner of commands for tests of the library: they need a program that can be the sandbox's helper.
+//! Command runner for library tests, which need a program that can serve as the sandbox helper.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -11,7 +11,7 @@ use actum_gate::policy::SandboxAllowance;
 use actum_sandbox::{Helper, HostReport, SandboxPolicy};
 use tempfile::TempDir;
 
-/// Directory with `a.txt`, `sub/b.txt` and `far/deep/d.txt`.
+/// A directory with the files `a.txt`, `sub/b.txt` and `far/deep/d.txt`.
 pub(crate) struct Grounds {
     directory: TempDir,
     pub(crate) root: PathBuf,
@@ -34,12 +34,12 @@ impl Grounds {
         Self { directory, root }
     }
 
-    /// Returns a path beside the workspace.
+    /// Returns a path next to the workspace.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
-    /// Makes a copy of the workspace in its current state.
+    /// Copies the workspace in its current state.
     pub(crate) fn copy(&self) -> PathBuf {
         let copy = self.beside("copy");
         let copied = Command::new("cp").arg("-a").arg(&self.root).arg(&copy).status().unwrap();
@@ -48,7 +48,7 @@ impl Grounds {
     }
 }
 
-/// Returns a runner of commands in `root`, with the programs of the system.
+/// Returns a runner for commands in `root` that may use the programs of the system.
 pub(crate) fn runner(root: &Path) -> Runner {
     let helper = Helper::at(env!("CARGO_BIN_EXE_actum"));
     let host = HostReport::probe(&helper);
@@ -68,7 +68,7 @@ pub(crate) fn policy(root: &Path) -> SandboxPolicy {
     }
 }
 
-/// Returns names, modes and contents of all files in a directory, except the state of actum.
+/// Returns the names, modes and contents of all files in a directory, except the state of actum.
 pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
     let mut found = BTreeMap::new();
     let mut left = vec![PathBuf::new()];

@@ -1,4 +1,4 @@
-//! A client that starts `actum mcp` in a workspace, and speaks JSON-RPC with it.
+//! A client that starts `actum mcp` in a workspace and communicates with it over JSON-RPC.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, command, workspace};
 
-/// Workspace, with the environment of a client in it.
+/// A workspace in which commands have the environment of a client.
 pub(crate) struct Place {
     _directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// Server and its client's end.
+/// A running server and the client's connection to it.
 pub(crate) struct Client {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
@@ -45,7 +45,7 @@ pub(crate) struct Client {
     id: u64,
 }
 
-/// Answer to a call of a tool.
+/// The answer to a tool call.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) is_error: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Answer {
 }
 
 impl Client {
-    /// Starts a server, before any session.
+    /// Starts a server without beginning a session.
     pub(crate) fn start(root: &Path) -> Self {
         let mut command = command(root, &["mcp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -64,7 +64,7 @@ impl Client {
         Self { child, input, output, id: 0 }
     }
 
-    /// Starts a server, and begins a session by the handshake.
+    /// Starts a server and begins a session with the handshake.
     pub(crate) fn new(root: &Path) -> Self {
         let mut client = Self::start(root);
         let answer = client.initialize();
@@ -95,7 +95,7 @@ impl Client {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Sends a request; returns its id.
+    /// Sends a request and returns its id.
     pub(crate) fn begin(&mut self, method: &str, parameters: &Value) -> u64 {
         self.id += 1;
         let request =
@@ -118,7 +118,7 @@ impl Client {
         self.call_as(None, tool, arguments)
     }
 
-    /// Makes a call with an id of the client.
+    /// Calls a tool with an id chosen by the client.
     pub(crate) fn call_as(&mut self, id: Option<&str>, tool: &str, arguments: &Value) -> Answer {
         let answer = self.request("tools/call", &parameters(id, tool, arguments));
         let result = &answer["result"];
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Closes the client's end; returns the remaining output of the server, and its exit status.
+    /// Closes the client's side, and returns the remaining output and the exit status of the server.
     pub(crate) fn close(&mut self) -> (String, ExitStatus) {
         drop(self.input.take());
         let mut rest = String::new();
@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-/// Ends a server that a failed test leaves, since it would outlive the test.
+/// Stops the server if a failed test leaves it running, because it would outlive the test.
 impl Drop for Client {
     fn drop(&mut self) {
         drop(self.child.kill());

@@ -1,4 +1,4 @@
-//! `actum mcp`: the tools as a client calls them, and failures of the client or the server.
+//! Tests `actum mcp`: its tools as a client calls them, and failures of client and server.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -30,7 +30,7 @@ fn succeeded(answer: &Answer) {
     assert!(!answer.is_error && answer.structured["status"] == "succeeded", "{answer:?}");
 }
 
-/// Asserts a refusal whose reason and hint are in both forms.
+/// Asserts that the answer is a rejection whose reason, hint and message appear in both the text and the structured content.
 #[track_caller]
 fn refused(answer: &Answer, reason: &str) {
     assert!(answer.is_error, "{answer:?}");
@@ -42,7 +42,7 @@ fn refused(answer: &Answer, reason: &str) {
     assert!(answer.text.contains(message), "{answer:?}");
 }
 
-/// Asserts that the ledger is valid, and that the decision about the newest run can be repeated.
+/// Asserts that the ledger is valid and that the decision about the newest run can be replayed.
 #[track_caller]
 fn sound(place: &Place) {
     for arguments in [&["ledger", "verify"][..], &["replay"]] {
@@ -51,7 +51,7 @@ fn sound(place: &Place) {
     }
 }
 
-/// Waits until `is_so`, for a few seconds.
+/// Waits a few seconds for `is_so` to return true.
 #[track_caller]
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -61,7 +61,7 @@ fn wait_until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Issue 27: a client of each protocol version gets the same small list of tools.
+/// Issue 27: clients of every protocol version get the same short list of tools.
 #[test]
 fn both_lifecycles_list_the_same_tools() {
     let place = Place::new();
@@ -89,7 +89,7 @@ fn both_lifecycles_list_the_same_tools() {
     assert_eq!((&*rest, status.code()), ("", Some(0)));
 }
 
-/// Issue 27: a change is a run of the client, with its receipt, and `undo` reverts it byte for byte.
+/// Issue 27: a change by the client is recorded as a run with a receipt, and `undo` reverts it exactly.
 #[test]
 fn change_is_recorded_as_a_run_and_can_be_undone() {
     let place = Place::new();
@@ -125,7 +125,7 @@ fn change_is_recorded_as_a_run_and_can_be_undone() {
     sound(&place);
 }
 
-/// Issue 27: a dry run changes nothing and reports the change.
+/// Issue 27: a dry run reports the change without applying it.
 #[test]
 fn a_dry_run_changes_nothing() {
     let place = Place::new();
@@ -139,8 +139,7 @@ fn a_dry_run_changes_nothing() {
     assert!(place.runs().is_empty());
 }
 
-/// Issue 27: a refusal has its reason and its hint in both forms, and a pending plan is reported with the command for
-/// the user.
+/// Issue 27: a rejection includes its reason and hint in both forms, and a queued plan includes the command for the user.
 #[test]
 fn rejections_and_queued_plans_include_a_hint() {
     let place = Place::new();
@@ -164,14 +163,13 @@ fn rejections_and_queued_plans_include_a_hint() {
     assert_eq!(approve["error"]["code"], -32602, "{approve}");
 }
 
-/// Issue 27: an edit of a file that changed since the client read it is a conflict with the current lines, in every
-/// format. Repeated for those lines, it is made.
+/// Issue 27: editing a file that changed since it was read is a conflict that returns the current lines. An edit based on those
+/// lines is applied.
 #[test]
 fn stale_edit_is_rejected_with_the_current_lines() {
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+one\n";
     let whole = json!({"change": {"path": "a.txt", "content": "one\n"}, "overwrite": true});
-    // The first matches the current content. Without its digest it would overwrite nothing that the client has not
-    // seen.
+    // The first edit matches the current content, and even without a digest it would overwrite only lines that the client has seen.
     for (stale, reason) in [
         (edit("1", "one"), "HASH_MISMATCH"),
         (whole, "HASH_MISMATCH"),
@@ -189,13 +187,12 @@ fn stale_edit_is_rejected_with_the_current_lines() {
         assert_eq!(text(&place.root, "a.txt"), "0\n1\n");
         assert!(place.runs().is_empty());
         succeeded(&client.call("apply", &edit("0\n1", "zero\none")));
-        // A file is not stale after a change by the client itself.
+        // The client's own change does not make the file stale.
         succeeded(&client.call("apply", &edit("zero", "0")));
     }
 }
 
-/// Issue 27: `read` returns lines and the digest of the whole file, and nothing outside of the workspace or of
-/// credentials.
+/// Issue 27: `read` returns lines and the digest of the whole file, but rejects credentials and files outside the workspace.
 #[test]
 fn read_returns_only_files_inside_the_workspace() {
     let place = Place::new();
@@ -218,7 +215,7 @@ fn read_returns_only_files_inside_the_workspace() {
     }
 }
 
-/// Issue 27: a command is a run or nothing, and a call that is repeated under its id runs it once.
+/// Issue 27: a command is recorded as one run or not at all, and a call repeated under its id runs only once.
 #[test]
 fn command_is_recorded_as_one_run_or_not_at_all() {
     let place = Place::new();
@@ -248,8 +245,7 @@ fn command_is_recorded_as_one_run_or_not_at_all() {
     sound(&place);
 }
 
-/// Issue 27: a call that is repeated under its id has no second effect, nor does one under that id with other
-/// arguments. Once its run is undone, it is made again.
+/// Issue 27: a call repeated under its id has no second effect, even with other arguments. Once its run is undone, it runs again.
 #[test]
 fn a_repeated_call_has_one_effect() {
     let place = Place::new();
@@ -262,7 +258,7 @@ fn a_repeated_call_has_one_effect() {
     assert_eq!(again.structured["done_before"], true, "{again:?}");
     assert_eq!(again.structured["changes"], first.structured["changes"]);
     refused(&client.call_as(Some("toolu_1"), "apply", &edit("one", "two")), "REQUEST_KEY_TAKEN");
-    // Another server of the same client belongs to the same session.
+    // A second server for the same client belongs to the same session.
     let mut other = Client::new(&place.root);
     let again = other.call_as(Some("toolu_1"), "apply", &edit("1", "one"));
     assert_eq!(again.structured["run"], first.structured["run"], "{again:?}");
@@ -273,7 +269,7 @@ fn a_repeated_call_has_one_effect() {
     sound(&place);
 }
 
-/// Issue 27: wrong arguments are named, and nothing is changed.
+/// Issue 27: an error names the wrong argument, and nothing is changed.
 #[test]
 fn wrong_arguments_are_named() {
     let place = Place::new();
@@ -302,7 +298,7 @@ fn wrong_arguments_are_named() {
     assert!(place.runs().is_empty());
 }
 
-/// Issue 27: a frame that is no message is answered with an error, before and in a session, and the next one is served.
+/// Issue 27: a malformed frame gets an error both before and within a session, and the next frame is handled normally.
 #[test]
 fn malformed_frame_gets_an_error_and_the_session_continues() {
     let place = Place::new();
@@ -321,7 +317,7 @@ fn malformed_frame_gets_an_error_and_the_session_continues() {
             assert_eq!(answer["error"]["code"], code, "{frame}: {answer}");
             assert_eq!(answer["id"], id, "{frame}: {answer}");
         }
-        // Neither is answered, with or without a session.
+        // These frames get no answer, with or without a session.
         client.send("");
         client.send(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#,
@@ -337,8 +333,7 @@ fn malformed_frame_gets_an_error_and_the_session_continues() {
     assert_eq!((&*rest, status.code()), ("", Some(0)));
 }
 
-/// Issue 27: a server whose client sends nothing, or half a frame, ends with it; a request that was begun is answered
-/// before.
+/// Issue 27: a server exits when its client closes the connection, even after half a frame, but first answers pending requests.
 #[test]
 fn the_server_ends_with_its_client() {
     let place = Place::new();
@@ -350,14 +345,13 @@ fn the_server_ends_with_its_client() {
     assert_eq!(status.code(), Some(0));
     assert!(rest.contains("succeeded"), "{rest}");
     assert_eq!(text(&place.root, "a.txt"), "one\n");
-    // A signal ends it as well.
+    // A signal also stops the server.
     let mut client = Client::new(&place.root);
     kill(Pid::from_raw(i32::try_from(client.child.id()).unwrap()), Signal::SIGTERM).unwrap();
     assert_eq!(client.child.wait().unwrap().code(), Some(0));
 }
 
-/// Issue 27: a long command reports progress; when it is cancelled, it ends and leaves nothing, and the session
-/// continues.
+/// Issue 27: a long command reports progress. Cancelling it leaves no changes, and the session continues.
 #[test]
 fn a_command_reports_progress_and_can_be_cancelled() {
     let place = Place::new();
@@ -383,7 +377,7 @@ fn a_command_reports_progress_and_can_be_cancelled() {
     sound(&place);
 }
 
-/// Issue 27: a command ends with the client that asked for it.
+/// Issue 27: a command is stopped when the client that requested it disconnects.
 #[test]
 fn a_command_ends_with_its_client() {
     let place = Place::new();
@@ -396,7 +390,7 @@ fn a_command_ends_with_its_client() {
     assert!(place.runs().is_empty());
 }
 
-/// Returns true if a process has an argument with these words.
+/// Returns whether a `sleep` process with this argument is running.
 fn is_running(words: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -407,8 +401,8 @@ fn is_running(words: &str) -> bool {
     lines.into_iter().any(has_words)
 }
 
-/// Issue 27: a server that is killed anywhere in an `apply` leaves the files as before or as after, and repeating the
-/// call to the next server has one effect.
+/// Issue 27: a server killed during `apply` leaves the files in the old or new state. Repeating the call on the next server has one
+/// effect.
 #[test]
 fn killed_apply_and_its_repeated_call_have_one_effect() {
     let files = 200;
@@ -420,7 +414,7 @@ fn killed_apply_and_its_repeated_call_have_one_effect() {
     let change = json!({"change": {"files": change}});
     let present = |place: &Place| fs::read_dir(place.root.join("new")).map_or(0, Iterator::count);
     let mut seen = [false; 2];
-    // The last kill comes when the answer is on its way, and is lost.
+    // The last kill happens while the answer is being sent, so the answer is lost.
     for delay in [0, 5, 10, 20, 40, 60, 80, 120, 160, 200].map(Some).into_iter().chain([None]) {
         let place = Place::new();
         let mut client = Client::new(&place.root);

@@ -1,8 +1,9 @@
-//! Claims of SECURITY.md and docs/approvals.md about who decides, and the commands that show it (issue 22).
+//! Tests for the claims in SECURITY.md and docs/approvals.md about which party decides, and for the commands that show
+//! the decision (issue 22).
 
 use super::*;
 
-/// AA-5, AEC-8: pending requests are shown by verbs that read, verbs that fail, and with `--json`.
+/// AA-5, AEC-8: pending requests are reported by read-only commands, by commands that fail, and with `--json`.
 #[test]
 fn every_verb_reports_pending_requests() {
     let (directory, root) = workspace();
@@ -63,7 +64,7 @@ fn every_verb_reports_pending_requests() {
     }
 }
 
-/// AA-5: trust applies to the whole installation, and so does its alert.
+/// AA-5: a trust decision applies to the whole installation, so every tenant's ledger records its alert.
 #[test]
 fn trust_alert_is_recorded_in_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
@@ -79,7 +80,7 @@ fn trust_alert_is_recorded_in_the_ledger_of_every_tenant() {
     assert_eq!(other["alerts"][0]["name"], "TRUST_WAITS", "{other}");
 }
 
-/// AA-5, EX-18: wrong passphrases raise one alert until it is marked as seen.
+/// AA-5, EX-18: repeated attempts with a wrong passphrase raise a single alert, which stays until it is marked as seen.
 #[test]
 fn wrong_passphrase_without_a_terminal_raises_one_alert() {
     let (directory, root) = workspace();
@@ -105,7 +106,7 @@ fn wrong_passphrase_without_a_terminal_raises_one_alert() {
         assert_eq!(actum(&root, &seen).code, 0);
         assert!(alerts(&root).is_empty());
     }
-    // If no alert could be raised, no passphrase is tried.
+    // If the alert cannot be recorded, the passphrase is not even tried.
     for passphrase in [wrong, &key] {
         let elsewhere = directory.path().join("other-config");
         let arguments = ["trust", "--json", "--passphrase-file", passphrase];
@@ -114,7 +115,8 @@ fn wrong_passphrase_without_a_terminal_raises_one_alert() {
     }
 }
 
-/// AEC-10, D-5: each key that lets programs do more is ignored in a configuration that only the environment names.
+/// AEC-10, D-5: a configuration that only the environment names cannot set any key that gives programs more
+/// permissions.
 #[test]
 fn no_key_of_an_environment_configuration_loosens_the_rules() {
     let (directory, root) = workspace();
@@ -161,7 +163,7 @@ fn no_key_of_an_environment_configuration_loosens_the_rules() {
     }
 }
 
-/// AEC-10: the policy of the machine counts only where it is root's.
+/// AEC-10: the machine-wide policy is accepted only if root owns it and controls its directory.
 #[test]
 fn machine_policy_not_controlled_by_root_rejects_every_change() {
     let (directory, root) = workspace();
@@ -190,7 +192,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0)
 }
 
-/// AEC-8, D-5: a directory is judged by its path without links.
+/// AEC-8, D-5: the rules about workspace locations apply to the path after symbolic links are resolved.
 #[test]
 fn workspace_is_not_created_above_home_or_via_a_link_to_a_hidden_dir() {
     let (directory, root) = workspace();
@@ -215,7 +217,7 @@ fn workspace_is_not_created_above_home_or_via_a_link_to_a_hidden_dir() {
     for place in [&above, &person, &person.join("plain")] {
         assert_eq!(init(place), "ROOT_NOT_ALLOWED", "{}", place.display());
     }
-    // A hidden link counts as its target.
+    // A link to a hidden directory is treated like the directory itself.
     assert_eq!(init(&person.join(".nvim")), Value::Null);
     fs::create_dir(person.join("project")).unwrap();
     assert_eq!(init(&person.join("project")), Value::Null);
@@ -228,7 +230,7 @@ fn workspace_is_not_created_above_home_or_via_a_link_to_a_hidden_dir() {
     assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
 }
 
-/// AEC-8, AA-5: the rules of an access policy about a directory hold from a root inside that directory.
+/// AEC-8, AA-5: access policy rules about a directory also apply when the workspace root is inside that directory.
 #[test]
 fn an_access_policy_holds_from_a_root_inside_the_workspace() {
     let (directory, root) = workspace();
@@ -251,7 +253,7 @@ fn an_access_policy_holds_from_a_root_inside_the_workspace() {
     drop(directory);
 }
 
-/// D-4: the places of credentials below the caller's `HOME` are hidden from commands, and so from checks.
+/// D-4: commands cannot see the credential locations below the caller's `HOME`, and neither can checks.
 #[test]
 fn a_check_that_would_not_see_a_part_of_the_workspace_does_not_run() {
     let (_directory, root) = workspace();
@@ -274,7 +276,7 @@ fn a_check_that_would_not_see_a_part_of_the_workspace_does_not_run() {
     assert!(!root.join("new").exists());
 }
 
-/// D-4: an approver sees the facts that select the program of a check.
+/// D-4: the approver sees the environment, start directory and limits that determine which program a check runs.
 #[test]
 fn the_queue_shows_where_checks_start_their_environment_and_limits() {
     let (_directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Operator's configuration: the environment adds rules to the operator's, and removes none.
+//! Operator's configuration: variables in the environment can add rules to it, but cannot remove any.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::{APPLY, reason, value};
 const DENY_A: &str = "version = 1\n[scope]\ndeny = [\"a.txt\"]\n";
 const DENY_B: &str = "version = 1\n[scope]\ndeny = [\"b.txt\"]\n";
 
-/// User whose home directory the system knows, beside the workspace.
+/// User with a home directory in the password database, beside the workspace.
 struct Person {
     home: PathBuf,
 }
@@ -24,12 +24,12 @@ impl Person {
         Self { home }
     }
 
-    /// Writes a file of the configuration that the system knows.
+    /// Writes a file in the configuration directory that the password database leads to.
     fn write(&self, name: &str, text: &str) {
         write(&self.home.join(".config"), name, text);
     }
 
-    /// Runs the program with these variables alone.
+    /// Runs the program with only these environment variables set.
     fn run(&self, root: &Path, variables: &[(&str, &Path)], arguments: &[&str]) -> Ended {
         let mut plain = command(root, arguments);
         plain.env_clear();
@@ -39,7 +39,7 @@ impl Person {
     }
 }
 
-/// Makes a project that no ledger knows, and a change of its file `a.txt` beside it.
+/// Creates a project without a ledger, and beside it a change to its file `a.txt`.
 fn project(place: &Path, name: &str) -> PathBuf {
     let root = place.join(name);
     fs::create_dir_all(&root).unwrap();
@@ -55,7 +55,7 @@ fn write(configuration: &Path, name: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// AEC-10: in a project that no ledger knows, and with a new installation, as well.
+/// AEC-10: the operator's policy also applies in a project without a ledger, and with a new installation.
 #[test]
 fn operator_policy_applies_whatever_the_environment_names() {
     for (name, policy) in
@@ -80,12 +80,12 @@ fn operator_policy_applies_whatever_the_environment_names() {
             assert_eq!(text(&root, "a.txt"), "1\n", "{name} {variables:?}");
         }
         let root = project(&place, "project");
-        // One of two policies would be ignored.
+        // Two different policies are an error, because one of them would be ignored.
         write(&elsewhere, "actum.toml", DENY_B);
         let two = &[("ACTUM_HOME", &*home), ("XDG_CONFIG_HOME", &*elsewhere)];
         let apply = person.run(&root, two, &[&["--json"], &APPLY[..]].concat());
         assert_eq!((apply.code, reason(&apply)), (1, json!("CONFIGURATION_ELSEWHERE")));
-        // A link to the one is the one.
+        // A link to the operator's policy counts as that policy.
         fs::remove_dir_all(&elsewhere).unwrap();
         std::os::unix::fs::symlink(person.home.join(".config"), &elsewhere).unwrap();
         let apply = person.run(&root, two, &["apply", "../change.diff"]);
@@ -93,7 +93,7 @@ fn operator_policy_applies_whatever_the_environment_names() {
     }
 }
 
-/// AEC-10: the first user of an installation does not lock the operator out of it.
+/// AEC-10: the first process that uses an installation cannot lock out the operator's policy.
 #[test]
 fn remembered_location_does_not_lock_out_the_operators_policy() {
     let directory = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn remembered_location_does_not_lock_out_the_operators_policy() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// AEC-10, D-5: a policy to which only the environment leads tightens, and loosens nothing.
+/// AEC-10, D-5: a policy that is reachable only through the environment can tighten the rules but not loosen them.
 #[test]
 fn policy_named_only_by_the_environment_cannot_loosen_rules() {
     let directory = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn policy_named_only_by_the_environment_cannot_loosen_rules() {
     let tightening = format!("{DENY_A}[protected]\nexcept = [\".env.example\"]\n");
     write(&elsewhere, "actum.toml", &tightening);
     assert_eq!(person.run(&root, &agents, &APPLY).code, 1);
-    // Repeated with a configuration that the system knows.
+    // Repeat the check with a configuration in the user's real home directory.
     let known = [("ACTUM_HOME", &*home)];
     person.write("actum.toml", &tightening);
     assert!(!protected(&known));

@@ -1,5 +1,5 @@
-//! Identity of the operator: a program that chooses the environment, or runs as this user, does not become the
-//! operator.
+//! Identity of the operator: a program does not become the operator by choosing the environment or by running as the
+//! same user.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,7 +33,7 @@ fn reason(ended: &Ended) -> Value {
     value(ended)["reason"].clone()
 }
 
-/// Runs the program with another home of ledger and keys.
+/// Runs the program with a different home for its ledger and keys.
 fn with_home(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     command(root, arguments).env("ACTUM_HOME", home).output().unwrap().into()
 }
@@ -45,7 +45,8 @@ fn alerts(root: &Path) -> Vec<String> {
     alerts.iter().map(|alert| alert["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// AEC-8, AA-5: another ledger has other policies and keys.
+/// AEC-8, AA-5: only the ledger that recorded a workspace may be used there, because another ledger has other policies
+/// and keys.
 #[test]
 fn a_workspace_is_rejected_by_every_ledger_but_its_own() {
     let (directory, root) = workspace();
@@ -68,7 +69,7 @@ fn pending_bind_request_is_shown_by_every_command_and_can_be_cancelled() {
     let other = directory.path().join("other-home");
     let asked = with_home(&root, &other, &["bind"]);
     assert_eq!(asked.code, 6, "{asked:?}");
-    // Asking again changes nothing, also with a key of its own.
+    // A repeated request changes nothing, even if it comes with a different key.
     let key = directory.path().join("own-passphrase");
     fs::copy(approval_passphrase(directory.path()), &key).unwrap();
     let key = key.to_str().unwrap();
@@ -97,7 +98,7 @@ fn approval_passphrase(directory: &Path) -> std::path::PathBuf {
     file
 }
 
-/// AEC-8: a ledger that was lost is replaced by a new one in the same home, with the same approval key.
+/// AEC-8: a lost ledger can be replaced by a new one in the same home if the approval key is unchanged.
 #[test]
 fn known_approval_key_rebinds_the_workspace_immediately() {
     let (_directory, root) = workspace();
@@ -113,12 +114,12 @@ fn known_approval_key_rebinds_the_workspace_immediately() {
     assert_eq!(alerts(&root), ["BOUND_ELSEWHERE"]);
 }
 
-/// AEC-8: changes of another installation are not ignored silently.
+/// AEC-8: changes made by another installation raise an alert instead of being ignored silently.
 #[test]
 fn runs_of_another_installation_raise_an_alert_and_appear_in_status() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
-    // A program of the same user that hides the note by which the workspace knows its ledger.
+    // Simulate a program of the same user that hides the note in which the workspace records its ledger.
     let recorded = root.join(".actum/recorded");
     let hidden = directory.path().join("hidden");
     fs::rename(&recorded, &hidden).unwrap();
@@ -137,7 +138,7 @@ fn runs_of_another_installation_raise_an_alert_and_appear_in_status() {
     assert_eq!(actum(&root, &["status"]).code, 0);
 }
 
-/// AEC-10: the environment cannot leave the operator's policy out.
+/// AEC-10: no environment variable can exclude the operator's policy.
 #[test]
 fn operator_policy_is_pinned_to_its_first_location() {
     let (directory, root) = workspace();
@@ -166,7 +167,8 @@ fn operator_policy_is_pinned_to_its_first_location() {
     assert_eq!(moved.code, 0, "{moved:?}");
 }
 
-/// AEC-10: the machine's policy always tightens. In a mount namespace, since no variable selects another one.
+/// AEC-10: the machine-wide policy always applies. This test runs in a mount namespace because no variable selects
+/// another policy.
 #[test]
 fn machine_policy_cannot_be_bypassed() {
     let (directory, root) = workspace();
@@ -194,7 +196,8 @@ fn machine_policy_cannot_be_bypassed() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// AA-5: the approval key of an installation that was used before waits, and approves nothing meanwhile.
+/// AA-5: a new approval key for an installation that is already in use is pending, and cannot approve anything until it
+/// is valid.
 #[test]
 fn approval_key_created_by_an_agent_is_pending_and_can_be_denied() {
     let (directory, root) = workspace();
@@ -219,7 +222,7 @@ fn approval_key_created_by_an_agent_is_pending_and_can_be_denied() {
     assert_eq!(alerts(&root), ["KEY_WAITS"], "those of one kind are one line");
 }
 
-/// AA-5: keys belong to the whole installation, and so does the alert, whatever tenant the caller names.
+/// AA-5: keys belong to the whole installation, so every tenant's ledger records the alert.
 #[test]
 fn key_alert_is_recorded_in_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
@@ -235,7 +238,7 @@ fn key_alert_is_recorded_in_the_ledger_of_every_tenant() {
     assert_eq!(alerts(&root), ["KEY_WAITS"]);
     let other = value(&actum(&elsewhere, &["--tenant", "other", "queue", "--json"]));
     assert_eq!(other["alerts"][0]["name"], "KEY_WAITS", "{other}");
-    // Marking it as seen needs the passphrase of the valid key.
+    // Marking the alert as seen requires the passphrase of the valid key.
     let refused = actum(&root, &["queue", "--seen", "all"]);
     assert_ne!(refused.code, 0, "{refused:?}");
     assert_eq!(alerts(&root), ["KEY_WAITS"]);
@@ -244,7 +247,7 @@ fn key_alert_is_recorded_in_the_ledger_of_every_tenant() {
     assert!(alerts(&root).is_empty());
 }
 
-/// AA-5, FE-14: without the old passphrase the approval key cannot be replaced at once.
+/// AA-5, FE-14: an approval key that is replaced without the old passphrase does not take effect immediately.
 #[test]
 fn approval_key_rotated_without_the_old_passphrase_is_pending() {
     let (directory, root) = workspace();
@@ -267,7 +270,7 @@ fn approval_key_rotated_without_the_old_passphrase_is_pending() {
     assert_eq!(actum(&root, &["approve", &plan, "--passphrase-file", &key]).code, 0);
 }
 
-/// AA-5, D-5: a terminal proves nothing, and so does a command without any.
+/// AA-5, D-5: neither a terminal nor its absence proves that the operator is present.
 #[test]
 fn trust_requires_the_passphrase_or_is_delayed_by_a_day() {
     let (_directory, root) = workspace();
@@ -296,8 +299,8 @@ fn trust_requires_the_passphrase_or_is_delayed_by_a_day() {
     assert_eq!(actum(&root, &["apply", "../mcp.json"]).code, 0);
 }
 
-/// AEC-10, D-5: a rule that lets programs do more is valid only in the configuration that the system knows, which no
-/// variable names.
+/// AEC-10, D-5: a rule that gives programs more permissions is valid only in the operator's own configuration, which no
+/// variable can select.
 #[test]
 fn environment_cannot_grant_programs_more_permissions() {
     let (directory, root) = workspace();
@@ -338,7 +341,7 @@ fn environment_cannot_grant_programs_more_permissions() {
     assert!(check.stdout.contains("`approvals.notify`, `sandbox` in"), "{check:?}");
 }
 
-/// AEC-10: a link that changes between two accesses does not lead past the operator's policy.
+/// AEC-10: swapping a symbolic link between two accesses does not bypass the operator's policy.
 #[test]
 fn concurrently_swapped_symlink_does_not_bypass_the_policy() {
     let (directory, root) = workspace();
@@ -377,7 +380,7 @@ fn concurrently_swapped_symlink_does_not_bypass_the_policy() {
     assert_eq!(text(&root, "sub/b.txt"), "2\n");
 }
 
-/// D-5: the environment makes no directory of caches a workspace, and none among protected files.
+/// D-5: environment variables cannot make actum create a cache inside a state directory or among protected files.
 #[test]
 fn no_cache_is_created_in_state_directories_or_protected_paths() {
     let (directory, root) = workspace();
@@ -389,7 +392,7 @@ fn no_cache_is_created_in_state_directories_or_protected_paths() {
     }
 }
 
-/// Writes files to apply, as one document beside the workspace.
+/// Writes a document, beside the workspace, that creates these files when it is applied.
 fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
     let files: Vec<Value> =
         files.iter().map(|(path, content)| json!({ "path": path, "content": content })).collect();
@@ -398,7 +401,7 @@ fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
     place.to_str().unwrap().to_owned()
 }
 
-/// Runs the program with a home, a configuration and a home directory of its own.
+/// Runs the program with a separate ledger home, configuration and home directory.
 fn foreign(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
     let mut command = command(root, &[&["--json"], arguments].concat());
     command.env("ACTUM_HOME", home).env("XDG_CONFIG_HOME", home.with_extension("config"));
@@ -409,7 +412,7 @@ fn assert_bound_elsewhere(ended: &Ended) {
     assert_eq!((ended.code, reason(ended)), (1, json!("BOUND_ELSEWHERE")), "{ended:?}");
 }
 
-/// AEC-8, FO-9: the state that another operator keeps is not removed, resolved or set aside.
+/// AEC-8, FO-9: commands do not remove, resolve or set aside state that belongs to another operator's ledger.
 #[test]
 fn no_command_changes_a_workspace_bound_to_another_ledger() {
     let (directory, root) = workspace();
@@ -433,7 +436,7 @@ fn no_command_changes_a_workspace_bound_to_another_ledger() {
     ] {
         assert_bound_elsewhere(&foreign(&root, &other, verb));
     }
-    // Without any ledger, as with an environment that names an empty directory.
+    // No ledger at all, as when the environment names an empty directory.
     let nothing = directory.path().join("no-home");
     assert_bound_elsewhere(&foreign(&root, &nothing, &["resolve", "a.txt"]));
     assert!(!nothing.exists());
@@ -443,7 +446,7 @@ fn no_command_changes_a_workspace_bound_to_another_ledger() {
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
-/// AEC-8: a history that another program removed is noticed, and one that `gc` removed is not.
+/// AEC-8: runs that another program removed from the history are reported, but not those that `gc` removed.
 #[test]
 fn status_reports_recorded_runs_missing_from_the_history() {
     let (_directory, root) = workspace();

@@ -1,8 +1,8 @@
-//! Locations that are allowed for a workspace, and directories that no change may enter.
+//! Directories that may become a workspace, and directories that no change may enter.
 
 use super::*;
 
-/// AEC-8, AA-5: the choice of a root does not make its user the operator.
+/// AEC-8, AA-5: a user does not become the operator by choosing a nested root.
 #[test]
 fn nested_workspace_belongs_to_the_ledger_of_the_outer_one() {
     let (directory, root) = workspace();
@@ -20,7 +20,7 @@ fn nested_workspace_belongs_to_the_ledger_of_the_outer_one() {
         assert!(ended.stdout.contains("BOUND_ELSEWHERE"), "{verb:?}: {ended:?}");
     }
     assert!(!inner.join(".actum").exists());
-    // The owner may have one there, and it is the owner's.
+    // The owner may create a nested workspace, which then belongs to the owner.
     let made = actum(&inner, &["init", "."]);
     assert_eq!(made.code, 0, "{made:?}");
     fs::remove_dir_all(inner.join(".actum/recorded")).unwrap();
@@ -51,25 +51,25 @@ fn enclosing_workspace_cannot_change_files_of_a_recorded_one() {
     assert_eq!(text(&root, "sub/b.txt"), "two\n");
     let beside = files(&root, "beside.json", &[("beside/b.txt", "fine\n")]);
     assert_eq!(foreign(around, &other, &["apply", &beside]).code, 0);
-    // The one inside existed first, and stays with its ledger.
+    // The inner workspace existed first and keeps its own ledger.
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
-/// AEC-8: a workspace is bound from the moment at which the operator makes it.
+/// AEC-8: a workspace is bound to the operator's ledger from the moment it is created.
 #[test]
 fn a_workspace_belongs_to_the_ledger_that_made_it() {
     let (directory, root) = workspace();
     let other = directory.path().join("other-home");
     assert_bound_elsewhere(&foreign(&root, &other, &["apply", "../change.diff"]));
     assert_eq!(text(&root, "a.txt"), "1\n");
-    // Nothing is recorded but the beginning of the log, so a first approval key is valid at once.
+    // Only the start of the log is recorded so far, so a first approval key is valid immediately.
     assert_eq!(value(&actum(&root, &["doctor", "--json"]))["findings"][0]["verdict"], "ok");
     approval_key(&root);
     assert_eq!(actum(&root, &APPLY).code, 0);
     assert_eq!(actum(&root, &["status"]).code, 0);
 }
 
-/// AEC-8: `init` makes nothing if it cannot bind.
+/// AEC-8: `init` creates nothing if it cannot bind the workspace to a ledger.
 #[test]
 fn init_creates_no_workspace_without_a_usable_ledger() {
     let directory = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ fn init_creates_no_workspace_without_a_usable_ledger() {
     assert!(!root.join(".actum").exists(), "{made:?}");
 }
 
-/// AEC-8, D-5: a user who may run actum does not write files that the next login or the next command by name runs.
+/// AEC-8, D-5: a user of actum must not be able to write files that the next login or the next command would run.
 #[test]
 fn directories_used_by_programs_are_refused_as_roots_unless_listed() {
     let (directory, root) = workspace();
@@ -126,7 +126,7 @@ fn directories_used_by_programs_are_refused_as_roots_unless_listed() {
             let below = place.strip_prefix(&person).unwrap().to_str().unwrap();
             let is_plain = !below.is_empty() && !below.starts_with('.');
             let expected = match (arguments[0], is_plain) {
-                // The rule about directories in which no command starts comes first.
+                // The rule about directories in which commands may not start takes precedence.
                 ("exec", false) => (125, json!("SANDBOX_NOT_ALLOWED")),
                 ("exec", true) => (111, json!("ROOT_NOT_ALLOWED")),
                 _ => (1, json!("ROOT_NOT_ALLOWED")),
@@ -143,7 +143,7 @@ fn directories_used_by_programs_are_refused_as_roots_unless_listed() {
     let made = run(&listed, &["apply", input]);
     assert_eq!(made.code, 0, "{made:?}");
     assert_eq!(reason(&run(&person.join(".local/bin"), &["init"])), "ROOT_NOT_ALLOWED");
-    // A project in the home directory is a workspace like any other, and so are scripts of a repository.
+    // A project in the home directory is an ordinary workspace, and so is a repository that contains scripts.
     fs::create_dir_all(person.join("project/src")).unwrap();
     assert_eq!(run(&person.join("project"), &["init"]).code, 0);
     fs::create_dir_all(person.join("repository/bin")).unwrap();
@@ -166,8 +166,8 @@ fn directories_used_by_programs_are_refused_as_roots_unless_listed() {
     assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
 }
 
-/// AA-5, D-5: ledgers and keys of any installation are no workspace, and neither is a directory of credentials; their
-/// content is neither changed nor shown.
+/// AA-5, D-5: no directory with ledgers, keys or credentials can be a workspace, so their content is neither changed
+/// nor shown.
 #[test]
 fn ledger_key_and_credential_directories_cannot_be_workspaces() {
     let (directory, root) = workspace();
@@ -207,7 +207,7 @@ fn ledger_key_and_credential_directories_cannot_be_workspaces() {
     assert!(!person.join(".ssh/.actum").exists());
 }
 
-/// Writes a change of one file, as text for `apply`.
+/// Writes the input for an `apply` that changes one file.
 fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String {
     let file = directory.join(name);
     let change = json!({ "files": [{ "path": path, "content": content }] });
@@ -215,7 +215,7 @@ fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String 
     file.to_str().unwrap().to_owned()
 }
 
-/// AA-5, D-5: a root around ledgers and keys, or around credentials, gives no access to them, whichever home is in use.
+/// AA-5, D-5: a root above ledgers, keys or credentials gives no access to them, no matter which home is in use.
 #[test]
 fn changes_cannot_reach_ledgers_keys_or_credentials_below_the_root() {
     let (directory, root) = workspace();
@@ -266,7 +266,8 @@ fn changes_cannot_reach_ledgers_keys_or_credentials_below_the_root() {
             assert!(!shown.contains("private line") && !shown.contains("\"public\""), "{shown}");
         }
     }
-    // A copy would show the content elsewhere, and a hunk that does not match in the message.
+    // A copy would expose the content at another path, and a hunk that does not match would quote it in the error
+    // message.
     let copy = json!({ "operations": [{ "op": "copy", "from": "person/.ssh/id", "to": "shown" }] });
     let diff = "--- a/person/.ssh/id\n+++ b/person/.ssh/id\n@@ -1 +1 @@\n-guess\n+mine\n";
     for (name, content) in [("copy.json", copy.to_string()), ("guess.diff", diff.to_owned())] {
@@ -285,40 +286,41 @@ fn changes_cannot_reach_ledgers_keys_or_credentials_below_the_root() {
     assert_eq!(run(&["apply", &input]).code, 0);
 }
 
-/// D-5, FO-9: files that a change or another user creates in or above a workspace do not lock it.
+/// D-5, FO-9: a workspace is not locked by key-home files that a change or another user creates inside or above it.
 #[test]
 fn lookalike_key_home_does_not_lock_a_recorded_workspace() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
-    // Names that a project may have are no home, so the change is like any other.
+    // File names that a project may also use do not mark a home, so this is an ordinary change.
     for (name, path) in [("1.json", "keys/a"), ("2.json", "lock"), ("3.json", "keys/keyring.json")]
     {
         let input = change_of(directory.path(), name, path, "{}\n");
         assert_eq!(actum(&root, &["apply", &input]).code, 0, "{path}");
     }
-    // A keyring at that path is denied.
+    // Changes that create a keyring at its usual path are denied.
     for path in ["keys/keyring.json", "sub/keys/keyring.json"] {
         let input = change_of(directory.path(), "4.json", path, keyring);
         let denied = actum(&root, &["--json", "apply", "--overwrite", &input]);
         assert_eq!((denied.code, reason(&denied)), (1, json!("CHANGE_DENIED")), "{denied:?}");
     }
-    // Another program of the user creates one in the workspace and above it.
+    // Another program of the user creates a keyring inside the workspace and above it.
     [&root, directory.path()].into_iter().for_each(mark);
     let input = change_of(directory.path(), "5.json", "sub/new", "text\n");
     for arguments in [&["apply", &input][..], &["undo"], &["recover"], &["gc"]] {
         let ended = actum(&root, arguments);
         assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
     }
-    // A new workspace there is rejected, and the message names the file.
+    // Creating a new workspace there fails, and the error names the keyring file.
     let new = directory.path().join("new");
     fs::create_dir(&new).unwrap();
     let rejected = actum(&new, &["init"]);
     assert_eq!(rejected.code, 1, "{rejected:?}");
-    assert!(rejected.stderr.contains("/keys/keyring.json` marks"), "{rejected:?}");
+    assert!(rejected.stderr.contains("/keys/keyring.json` shows"), "{rejected:?}");
 }
 
-/// AA-5: a directory with the name of a state directory is no workspace that was checked when it was made.
+/// AA-5: a directory that only has the name of a state directory is not accepted as a workspace that was checked at
+/// creation.
 #[test]
 fn state_directory_name_alone_does_not_make_a_workspace() {
     let (directory, root) = workspace();
@@ -340,7 +342,8 @@ fn state_directory_name_alone_does_not_make_a_workspace() {
     }
 }
 
-/// AEC-8: a checkpoint that moves a run to the history, or many such runs, hide nothing.
+/// AEC-8: runs of another installation raise an alert even if a checkpoint or many later runs moved them to the
+/// history.
 #[test]
 fn runs_of_another_installation_in_the_history_raise_an_alert() {
     let (directory, root) = workspace();
@@ -350,18 +353,19 @@ fn runs_of_another_installation_in_the_history_raise_an_alert() {
     let other = directory.path().join("other-home");
     let input = change_of(directory.path(), "other.json", "other", "text\n");
     assert_eq!(with_home(&root, &other, &["apply", &input]).code, 0);
-    // It moves the run from the journal to the history.
+    // `gc` moves the run from the journal to the history.
     assert_eq!(with_home(&root, &other, &["gc"]).code, 0);
     fs::remove_dir_all(&recorded).unwrap();
     fs::rename(&hidden, &recorded).unwrap();
-    // All of the examined ones may be unknown.
+    // Every examined run may be unknown.
     assert_eq!(actum(&root, &["status", "--runs", "1"]).code, 4);
     let input = change_of(directory.path(), "own.json", "own", "text\n");
     assert_eq!(actum(&root, &["apply", &input]).code, 0);
     assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
 }
 
-/// AEC-8: a new home writes past all gates and closes its directory to commands, so an agent cannot make one anywhere.
+/// AEC-8: creating a key home bypasses the gates and closes its directory to commands, so an agent must not be able to
+/// create one anywhere.
 #[test]
 fn key_home_is_created_only_in_a_dedicated_directory() {
     let (directory, root) = workspace();
@@ -396,7 +400,7 @@ fn key_home_is_created_only_in_a_dedicated_directory() {
     refused(&person.path().join(".ssh"), "a well-known location for credentials");
     refused(&person.path().join("x/.github/workflows"), "protected");
     refused(Path::new("/etc/new"), "a system directory");
-    // Each name has a meaning in those of the operator.
+    // Each of these names already has a meaning in the operator's directories.
     let (home, configuration) = (home_of(&root), operator_of(&root).join("actum"));
     for own in [
         home.join("tenants/default/ledger.db-journal"),
@@ -415,7 +419,7 @@ fn key_home_is_created_only_in_a_dedicated_directory() {
         assert!(message.contains(why), "{own:?}: {message}");
         assert!(!own.join("keys").exists() && !own.join("lock").exists(), "{own:?}");
     }
-    // An empty directory counts as missing, and a home stays one whatever is created around it.
+    // An empty directory is treated as missing, and a home remains valid whatever is created around it.
     let home = directory.path().join("homes/one");
     fs::create_dir_all(&home).unwrap();
     fs::set_permissions(&home, PermissionsExt::from_mode(0o700)).unwrap();
@@ -431,7 +435,8 @@ fn key_home_is_created_only_in_a_dedicated_directory() {
     assert_eq!(again.code, 0, "{again:?}");
 }
 
-/// AEC-8, issue 22: the lock of a home that was begun excuses no other file, and a file of that name is no lock.
+/// AEC-8, issue 22: the lock of a partially created home excuses no other file, and an arbitrary file named `lock` is
+/// not such a lock.
 #[test]
 fn file_named_lock_does_not_mark_a_directory_as_a_key_home() {
     let (directory, root) = workspace();
@@ -450,13 +455,13 @@ fn file_named_lock_does_not_mark_a_directory_as_a_key_home() {
         fs::write(path, content).unwrap();
         fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     };
-    // A result file has any name.
+    // Result files can have any name.
     let disk = closed("disk");
     fs::write(disk.join("letter"), "text").unwrap();
     let lock = disk.join("lock");
     assert_eq!(actum(&root, &["key", "export", "-o", lock.to_str().unwrap()]).code, 0);
     assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
-    // An incomplete home holds nothing else, and its lock has one form.
+    // A partially created home contains only its lock, which has a fixed format.
     write(&lock, "\n", 0o600);
     assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
     for (name, content, mode) in [("long", "text", 0o600), ("open", "", 0o644)] {
@@ -473,7 +478,7 @@ fn file_named_lock_does_not_mark_a_directory_as_a_key_home() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// Marks a directory as a home of ledgers and keys.
+/// Creates the files that mark a directory as a home of ledgers and keys.
 fn mark(place: &Path) {
     fs::create_dir_all(place.join("keys")).unwrap();
     let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
@@ -481,7 +486,7 @@ fn mark(place: &Path) {
     fs::set_permissions(place.join("keys"), PermissionsExt::from_mode(0o700)).unwrap();
 }
 
-/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its
+/// AA-10, issue 22: commands still run in and below a directory that only resembles a key home, but cannot read its
 /// keys.
 #[test]
 fn lookalike_key_home_does_not_prevent_commands_from_running() {
@@ -502,7 +507,7 @@ fn lookalike_key_home_does_not_prevent_commands_from_running() {
         let ran = actum(&root, &[options, &["sh", "-c", script]].concat());
         assert_eq!(ran.code, 0, "{options:?}: {ran:?}");
     }
-    // A workspace inside is not one in the keys, and not one in a home around the recorded one.
+    // A workspace inside the lookalike home is neither inside a key home nor around the recorded one.
     let nested = command(&root.join("src/nest"), &["init"]).output().unwrap();
     assert_eq!(Ended::from(nested).code, 1);
     fs::remove_dir_all(directory.path().join("keys")).unwrap();
@@ -514,7 +519,8 @@ fn lookalike_key_home_does_not_prevent_commands_from_running() {
     }
 }
 
-/// AA-10, issue 22: files that a command creates in a cache pass no gate, and close the workspace to no later command.
+/// AA-10, issue 22: files that a command creates in a cache bypass the gates, but never prevent a later command from
+/// running in the workspace.
 #[test]
 fn key_home_markers_in_a_cache_do_not_prevent_commands_from_running() {
     let (_directory, root) = workspace();
@@ -535,7 +541,8 @@ fn key_home_markers_in_a_cache_do_not_prevent_commands_from_running() {
     }
 }
 
-/// AEC-8, issue 22: the installation that `key make` makes remembers the configuration of its operator at once.
+/// AEC-8, issue 22: `key make` creates an installation that immediately records the location of its operator's
+/// configuration.
 #[test]
 fn first_key_pins_the_configuration_location() {
     let directory = tempfile::tempdir().unwrap();
@@ -551,7 +558,7 @@ fn first_key_pins_the_configuration_location() {
     assert_eq!(actum(&root, &["init"]).code, 0);
 }
 
-/// D-5: neither a directory that others may write nor a repository inside the workspace is a way around its rules.
+/// D-5: output files cannot bypass the workspace's rules through a world-writable directory or a nested repository.
 #[test]
 fn output_files_obey_the_rules_of_the_workspace_and_nested_repositories() {
     let (_directory, root) = workspace();

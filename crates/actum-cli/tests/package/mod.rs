@@ -1,4 +1,4 @@
-//! Packages for tests, written one part at a time.
+//! Builder for plugin packages that tests write step by step.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Package in a directory, which declares and does as little as possible by default.
+/// Package in a directory. By default it declares and does as little as possible.
 pub(crate) struct Written {
     _place: Option<TempDir>,
     pub(crate) directory: PathBuf,
 }
 
-/// Modules that each step can use.
+/// Imports that are available to each step of a package.
 const IMPORTS: &str = "import fs from 'node:fs'; import net from 'node:net'; \
                        import child from 'node:child_process';";
 
@@ -29,7 +29,7 @@ impl Written {
             .rollback("return null;")
     }
 
-    /// Opens an existing one.
+    /// Opens an existing package.
     pub(crate) fn at(directory: PathBuf) -> Self {
         Self { _place: None, directory }
     }

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::program::{actum, workspace};
 
-/// Expands to a command if it is not quoted.
+/// File name that would run a command if it were completed without quotes.
 const HOSTILE: &str = "x$(touch${IFS}PWNED)y";
-/// Command lines up to the word to complete, and true if file names are offered for it.
+/// Command lines up to the word to complete, and whether file names are offered for that word.
 const LINES: [(&str, bool); 7] = [
     ("actum apply ", true),
     ("actum approve p --passphrase-file ", true),
@@ -19,7 +19,7 @@ const LINES: [(&str, bool); 7] = [
     ("actum apply --allow ", false),
 ];
 
-/// D-4: bash quotes the names of files that it completes.
+/// D-4: file names are quoted when bash completes them.
 #[test]
 fn hostile_file_names_are_quoted_in_completions() {
     let (_directory, root) = workspace();
@@ -34,7 +34,7 @@ fn hostile_file_names_are_quoted_in_completions() {
         } else {
             fs::write(place.join(HOSTILE), "").unwrap();
         }
-        // The function of the name prints its last argument: the completed word.
+        // A shell function named `actum` prints its last argument, which is the completed word.
         let start = "bind 'set enable-bracketed-paste off'; actum() { printf '[%s]\\n' \"${@: -1}\"; }; \
                      . ../completions.bash\n";
         let pty = nix::pty::openpty(None, None).unwrap();
@@ -53,7 +53,7 @@ fn hostile_file_names_are_quoted_in_completions() {
         write!(terminal, "{start}{line}x\t\nexit\n").unwrap();
         let mut shown = Vec::new();
         let mut buffer = [0; 4096];
-        // The terminal ends with an error (EIO) once bash has ended.
+        // Reading from the terminal fails with EIO once bash has exited.
         while let Ok(count @ 1..) = terminal.read(&mut buffer) {
             shown.extend_from_slice(&buffer[..count]);
         }

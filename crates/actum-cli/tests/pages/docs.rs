@@ -1,12 +1,12 @@
-//! Examples in the documentation, played: a page must show the real output of the program.
+//! Runs the examples in the documentation: each page must show the real output of the program.
 //!
-//! A page is played from top to bottom in a directory of its own, which the page calls `/home/you/greeter`. A fenced
-//! block whose info string ends with `file=NAME` writes that file, relative to the directory. In a block `console` each
-//! line that starts with `$ ` is a shell command, and the lines below it are its complete output. All other blocks,
-//! `console pending` among them, are only shown.
+//! A page is run from top to bottom in a directory of its own, which the page calls `/home/you/greeter`. A fenced block
+//! whose info string ends with `file=NAME` writes that file, relative to the directory. In a `console` block, each line
+//! that starts with `$ ` is a shell command, and the lines below it are its complete output. All other blocks,
+//! including `console pending`, are only shown.
 //!
-//! Run ids become those of [`IDS`] in the order of the log, which commands use, too; times, users and the directory
-//! become fixed ones, and JSON gets line breaks. `UPDATE_DOCS=1` writes the outputs again.
+//! Run ids are replaced by those in [`IDS`], in the order of the log, and commands may use these ids. Times, users and
+//! the directory are replaced by fixed values, and JSON is broken into lines. `UPDATE_DOCS=1` regenerates the outputs.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -22,8 +22,8 @@ use crate::program::{actum, at_known_place, home_of, without_chance};
 
 pub(crate) const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
-/// Ids of runs in the pages, in the order of the log. No two begin with the same 4 characters, since commands may give
-/// only these.
+/// Run ids shown in the pages, in the order of the log. Their first four characters are unique because commands may
+/// give only these.
 const IDS: [&str; 12] = [
     "f3k7t2mzq9ra",
     "0m8qwd41cyxn",
@@ -40,7 +40,7 @@ const IDS: [&str; 12] = [
 ];
 const PREFIX: usize = 4;
 
-/// Ids of blocks of leases in the pages, in the order in which they are first shown.
+/// Ids of lease blocks shown in the pages, in the order of their first occurrence.
 const LEASES: [&str; 3] = [
     "9c41f0d27ab86e35c1f97d204b8ea6130d5c72fe94ab1836e07f2cd95b148a60",
     "4be7a90c15d8f326702ce91ab4d58f63e1097bc25da8f4603917cbe5820dfa16",
@@ -49,7 +49,7 @@ const LEASES: [&str; 3] = [
 /// Length of an id in a list of leases, in characters.
 const SHORT: usize = 12;
 
-/// Limit of a line of JSON, in characters, if it can be broken.
+/// Maximum length of a line of JSON, in characters. A value that cannot be broken may exceed it.
 const JSON_WIDTH_MAX: usize = 96;
 
 #[test]
@@ -138,7 +138,7 @@ fn format_pages_match_the_program_output() {
     }
 }
 
-/// Returns names of documents in a text, of the form `actum.NAME/1`.
+/// Returns the document names in a text that have the form `actum.NAME/1`.
 pub(crate) fn documents_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "./-".contains(c)));
     let is_document = |word: &&str| {
@@ -200,7 +200,7 @@ fn play(name: &str) {
     assert!(played == page, "{name} does not show what the program says, which is\n{played}");
 }
 
-/// Block that a line of a page belongs to.
+/// Block of a page to which a line belongs.
 enum Block {
     Text,
     File(PathBuf, String),
@@ -208,14 +208,14 @@ enum Block {
     Other,
 }
 
-/// Directory that a page is played in.
+/// Directory in which the commands of a page are run.
 struct Stage {
     directory: tempfile::TempDir,
     /// Exit code of the last command.
     code: i32,
-    /// Ids of all runs that ended, oldest first.
+    /// Ids of all finished runs, oldest first.
     runs: Vec<String>,
-    /// Ids of all blocks of leases that were shown, in that order.
+    /// Ids of all lease blocks that were shown, in the order of their first occurrence.
     leases: Vec<String>,
 }
 
@@ -230,7 +230,7 @@ impl Stage {
         self.directory.path().join("greeter")
     }
 
-    /// Returns the page with the output of its commands.
+    /// Returns the page with the current output of its commands.
     fn played(mut self, page: &str) -> String {
         let mut out = String::new();
         let mut block = Block::Text;
@@ -249,7 +249,7 @@ impl Stage {
                 Block::Console | Block::Other if is_fence => Block::Text,
                 Block::File(path, text) => Block::File(path, text + line + "\n"),
                 Block::Console => {
-                    // The output of a command is written again.
+                    // The recorded output of a command is replaced by its new output.
                     if let Some(typed) = line.strip_prefix("$ ") {
                         out.push_str(&format!("{line}\n{}", self.run(typed)));
                     }
@@ -274,7 +274,7 @@ impl Stage {
         }
     }
 
-    /// Returns the complete output of a command, as the page shows it.
+    /// Returns the complete output of a command in the form that the page shows.
     fn run(&mut self, typed: &str) -> String {
         let mut command = typed.to_owned();
         for (shown, run) in IDS.iter().zip(&self.runs) {
@@ -303,7 +303,7 @@ impl Stage {
         self.shown(&String::from_utf8(ended.stdout).unwrap())
     }
 
-    /// Adds the runs of the last command. Later commands may forget them.
+    /// Records the ids of the last command's runs, because later commands may remove those runs.
     fn learn_runs(&mut self) {
         let log = actum(&self.root(), &["log", "--json", "-n", "1000"]);
         let log: serde_json::Value = serde_json::from_str(&log.stdout).unwrap();
@@ -313,7 +313,7 @@ impl Stage {
                 self.runs.push(run.to_owned());
             }
         }
-        // A pending plan has an id of its own.
+        // A pending plan has its own id.
         let queue = actum(&self.root(), &["queue", "--json"]);
         let queue: serde_json::Value = serde_json::from_str(&queue.stdout).unwrap();
         for plan in queue["plans"].as_array().into_iter().flatten() {
@@ -325,7 +325,7 @@ impl Stage {
         assert!(self.runs.len() <= IDS.len(), "give more ids to the pages");
     }
 
-    /// Replaces the ids of blocks of leases.
+    /// Replaces the ids of lease blocks with fixed ones.
     fn without_leases(&mut self, text: &str) -> String {
         let mut out = text.to_owned();
         for marker in ["lease ", "block 1   ", "block 2   ", "of the lease ("] {
@@ -363,7 +363,7 @@ impl Stage {
     }
 }
 
-/// Replaces each RFC 3339 time in UTC by a fixed one.
+/// Replaces each RFC 3339 time in UTC with a fixed time.
 fn without_times(text: &str) -> String {
     const FIXED: &str = "2026-11-20T20:38:23";
     let fits = |candidate: &[u8]| {
@@ -383,7 +383,7 @@ fn without_times(text: &str) -> String {
     out + rest
 }
 
-/// Replaces the time at the beginning of the name of a task's reports, or of a plan in the archive.
+/// Replaces the time at the start of the name of a report directory or an archived plan.
 fn without_stamps(text: &str) -> String {
     const FIXED: &str = "20261120_203823_";
     let mut out = text.to_owned();
@@ -401,7 +401,7 @@ fn without_stamps(text: &str) -> String {
     out
 }
 
-/// Replaces the numbers of users and groups.
+/// Replaces user and group ids.
 fn without_users(json: &str) -> String {
     let mut json = json.to_owned();
     for field in ["\"user\":", "\"group\":"] {
@@ -418,7 +418,7 @@ fn without_users(json: &str) -> String {
     json
 }
 
-/// Returns a JSON value in lines that are not too long.
+/// Returns a JSON value broken into lines of limited length.
 fn spread(value: &str, indent: usize) -> String {
     let (open, inner) = match value.as_bytes() {
         [b'{' | b'[', .., b'}' | b']'] => (&value[..1], &value[1..value.len() - 1]),
@@ -440,7 +440,7 @@ fn spread(value: &str, indent: usize) -> String {
     format!("{open}\n{}\n{outside}{close}", lines.join(",\n"))
 }
 
-/// Returns a member of an object, or an element of an array.
+/// Returns the text of an object member or an array element.
 fn member(part: &str, indent: usize, short: bool) -> String {
     let within = |value: &str| match short {
         true => spread(value, 0),
@@ -452,7 +452,7 @@ fn member(part: &str, indent: usize, short: bool) -> String {
     }
 }
 
-/// Returns the parts of a JSON text between separators that are neither in strings nor nested.
+/// Splits a JSON text at separators that are neither nested nor inside strings.
 fn parts(text: &str, separator: u8) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
     let (mut in_string, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! Page on JSON documents, compared with the types and schemas of `actum-api`.
+//! Compares the documentation page about JSON documents with the types and schemas of `actum-api`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::docs::{DOCS, documents_in};
 use crate::program::documents::check_document;
 
-/// Returns the JSON documents that the page shows: in blocks of JSON, and in the output of commands.
+/// Returns the JSON documents that the page shows in JSON blocks and in the output of commands.
 fn examples() -> Vec<String> {
     let page = fs::read_to_string(Path::new(DOCS).join("json.md")).unwrap();
     let mut lines = page.lines();
@@ -19,18 +19,18 @@ fn examples() -> Vec<String> {
             continue;
         }
         let mut text = line.to_owned();
-        // An object ends with its braces.
+        // The closing brace marks the end of an object.
         while !line.ends_with('}') && !text.ends_with("\n}") {
             let Some(next) = lines.next().filter(|next| !next.starts_with("```")) else { break };
             text = text + "\n" + next;
         }
-        // All times of the page have nine digits of a second, and those of a ledger have six.
+        // All times on the page have nine fractional digits, but ledger entries use six.
         examples.push(text.replace(".518203942Z", ".518203Z"));
     }
     examples
 }
 
-/// D-4: a client can read the documents that the page shows.
+/// D-4: a client can parse every document that the page shows.
 #[test]
 fn every_documented_example_matches_its_type_and_schema() {
     let examples = examples();
@@ -55,7 +55,7 @@ fn documented_formats_and_document_types_match() {
     assert_eq!(distinct.len(), known.len(), "a format stands twice");
     for page in ["json.md", "stability.md"] {
         let mut named = documents_in(&fs::read_to_string(Path::new(DOCS).join(page)).unwrap());
-        // The body of an entry of a ledger.
+        // This format is the body of a ledger entry.
         named.remove("actum.log-started/1");
         assert_eq!(distinct, named, "{page}");
     }

@@ -1,4 +1,4 @@
-//! Hostile texts at every verb: names, labels, agents, messages, output of checks and content of files.
+//! Passes hostile text to every command in names, labels, agents, messages, check output and file content.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -11,32 +11,33 @@ use crate::program::{Ended, actum, command, operator_of, workspace};
 use actum_core::path::is_not_shown;
 use serde_json::{Value, json};
 
-/// Text that forges a line, recolours, clears, turns around, hides and overwrites.
+/// Text that tries to forge a line, change colours, clear the screen, reverse the direction of text, hide text and
+/// overwrite it.
 const HOSTILE: &str = "h\nFORGED a\rFORGED b\x1b[35m\x1b[2K\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\
                        \u{ad}\u{2028}FORGED c\u{e0041}\u{61c}\x07\x7f\u{fdd1}z";
-/// Part of it that is left after escaping, as a name and as a line.
+/// Part of the hostile text that remains after escaping, as a name and as a line.
 const SEEN: [&str; 2] = ["FORGED b\\033[35m", "FORGED b<\\033>[35m"];
 
 fn is_seen(text: &str) -> bool {
     SEEN.iter().any(|seen| text.contains(seen))
 }
-/// Attributes that the program itself sets: of its styles, and those of the parser of its command line.
+/// SGR attributes that the program itself uses: those of its own styles and of the command-line parser.
 const ATTRIBUTES: [&str; 8] = ["0", "1", "2", "4", "31", "32", "33", "36"];
 
-/// Expected form of hostile text in these cases.
+/// Expected form of the hostile text in the output of these cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shows {
-    /// Escaped.
+    /// The text is escaped.
     Hostile,
-    /// Escaped at a terminal; a program gets it byte for byte.
+    /// The text is escaped on a terminal, but written byte for byte to a pipe.
     HostileExact,
-    /// None.
+    /// The text does not appear.
     Nothing,
 }
 use Shows::{Hostile, HostileExact, Nothing};
 
-/// Verbs with their argument lines. `{h}` is the hostile text, `{old}` a file with such a name, `{run}` a run that
-/// changed it, `{plan}` a pending plan, `{fresh}` another one each time, `{n}` a number that counts.
+/// Commands with their arguments. `{h}` is the hostile text, `{old}` is a file with such a name, and `{run}` is a run
+/// that changed it. `{plan}` is a pending plan, `{fresh}` is a new plan for each use, and `{n}` is a counter.
 const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("init", Hostile, &[&["../new{h}{n}"]]),
     (
@@ -201,7 +202,7 @@ const CASES: &[(&str, Shows, &[&[&str]])] = &[
     ("gc", Hostile, &[&[], &["--max-runs", "{h}"]]),
 ];
 
-/// Workspace whose own name is hostile, too.
+/// Workspace whose own name is hostile as well.
 struct Stage {
     directory: tempfile::TempDir,
     root: PathBuf,
@@ -309,7 +310,7 @@ impl Stage {
         fs::write(self.directory.path().join("tests.toml"), format!("{quoted} = 1\n")).unwrap();
     }
 
-    /// Writes an input that changes the old file (and `asks`, for a plan); returns its name.
+    /// Writes an input that changes the old file and, for a plan, the file `asks`. Returns the name of the input.
     fn apply(&mut self, kind: &str) -> String {
         self.count += 1;
         let content = format!("{} {HOSTILE}\n", self.count);
@@ -351,7 +352,7 @@ fn piped(root: &Path, arguments: &[&str]) -> Vec<u8> {
     [ended.stdout, ended.stderr].concat()
 }
 
-/// Runs the program at a terminal that knows colours; returns its complete output.
+/// Runs the program on a terminal that supports colours, and returns its complete output.
 fn at_a_terminal(root: &Path, arguments: &[&str]) -> Vec<u8> {
     sent_to_terminal(command(root, &[&["--no-pager"], arguments].concat()))
 }
@@ -363,7 +364,7 @@ fn sent_to_terminal(mut command: Command) -> Vec<u8> {
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut screen = Vec::new();
-    // The terminal hangs up once the program has ended (EIO).
+    // The terminal hangs up with EIO once the program has exited.
     fs::File::from(pty.master).read_to_end(&mut screen).ok();
     child.wait().unwrap();
     screen
@@ -389,7 +390,8 @@ fn environment_variables_cannot_start_a_pager_or_editor() {
     assert!(!marker.exists());
 }
 
-/// Returns the output on a terminal as the text that it shows, or a description of the sequence that it would obey.
+/// Returns the text that a terminal would display for this output, or describes the control sequence that it would
+/// obey.
 fn shown(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let (mut shown, mut rest) = (String::new(), text);
@@ -414,7 +416,7 @@ fn shown(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Returns the verbs of the command tree that have no verbs below them.
+/// Returns the leaf commands of the command tree.
 fn verbs(directory: &Path) -> BTreeSet<String> {
     let pages = directory.join("pages");
     fs::create_dir(&pages).unwrap();
@@ -469,7 +471,7 @@ fn every_command_escapes_hostile_text() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Runs the program piped and at a terminal; returns both texts as a reader sees them.
+/// Runs the program with a pipe and on a terminal, and returns both outputs as a reader sees them.
 fn both(stage: &Stage, arguments: &[&str]) -> String {
     let seen = |sent: Vec<u8>| {
         shown(&sent).unwrap_or_else(|why| {
@@ -490,13 +492,13 @@ fn every_command_escapes_tenant_names() {
     }
 }
 
-/// AA-5: a policy is the operator's, and its quotes may be from elsewhere.
+/// AA-5: the operator owns the access policy, but texts quoted in it may come from another source.
 #[test]
 fn texts_in_access_policies_are_escaped() {
     let stage = Stage::new();
     let access = operator_of(&stage.root).join("actum/access");
     fs::create_dir(&access).unwrap();
-    // The text as a string of Cedar, which knows the escapes of Rust.
+    // The hostile text as a Cedar string, which accepts Rust's escape sequences.
     let quoted = format!("\"{}\"", HOSTILE.escape_unicode());
     let policies = [
         format!(
@@ -527,7 +529,7 @@ fn texts_in_access_policies_are_escaped() {
     }
 }
 
-/// AA-9, AA-5: the code of a package controls its output.
+/// AA-9, AA-5: the output is escaped because the code of a package controls it.
 #[test]
 fn output_of_plugins_is_escaped() {
     let stage = Stage::new();
@@ -564,7 +566,7 @@ fn output_of_plugins_is_escaped() {
     }
 }
 
-/// D-5: a confusable name cannot be created; an existing file with one can be changed, deleted, and restored.
+/// D-5: a file with a confusable name cannot be created, but an existing one can be changed, deleted and restored.
 #[test]
 fn new_deceptive_names_are_denied_and_existing_ones_can_be_deleted() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! Documentation pages, terminal output and completions.
+//! Documentation pages, terminal output and shell completions.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Scenarios of `tests/scenarios`, each played by the test of its name.
+//! Runs the scenarios in `tests/scenarios`, each in the test of its name.
 
 use crate::scenario::play;
 
@@ -13,7 +13,7 @@ fn every_scenario_has_its_test() {
     }
 }
 
-/// FO-1: every patch of a change set is made.
+/// FO-1: all patches of a change set are applied.
 #[test]
 fn modifies_several_files() {
     play("modifies_several_files");
@@ -37,7 +37,7 @@ fn renames_a_file_and_keeps_its_mode() {
     play("renames_a_file_and_keeps_its_mode");
 }
 
-/// FO-10: the bit follows the read bits, the others stay.
+/// FO-10: execute permission is granted to those who may read, and the other mode bits stay unchanged.
 #[test]
 fn sets_and_clears_the_executable_bit() {
     play("sets_and_clears_the_executable_bit");
@@ -55,8 +55,8 @@ fn keeps_crlf_line_ends() {
     play("keeps_crlf_line_ends");
 }
 
-/// FO-2: the first patch fits and the second does not. A well-known patch tool has a test that expects the first one to
-/// stay.
+/// FO-2: the first patch matches and the second does not, so neither is applied. The tests of a well-known patch tool
+/// expect the first one to stay.
 #[test]
 fn failure_after_partial_success_leaves_nothing_changed() {
     play("failure_after_partial_success_leaves_nothing_changed");
@@ -194,7 +194,7 @@ fn json_edits_replace_text() {
     play("json_edits_replace_text");
 }
 
-/// FO-6, FO-10: an existing file is only overwritten if its digest is given.
+/// FO-6, FO-10: an existing file is overwritten only if its digest is given.
 #[test]
 fn whole_files_in_json_are_created_written_and_deleted() {
     play("whole_files_in_json_are_created_written_and_deleted");
@@ -218,7 +218,7 @@ fn all_failed_edits_are_reported_together() {
     play("all_failed_edits_are_reported_together");
 }
 
-/// FO-10: content for an empty file is not inserted before the current content of another one.
+/// FO-10: a hunk that creates content in an empty file is not inserted at the top of a non-empty file.
 #[test]
 fn a_diff_without_context_inserts_at_the_top_of_a_file() {
     play("a_diff_without_context_inserts_at_the_top_of_a_file");
@@ -230,19 +230,19 @@ fn redo_after_a_later_edit_reports_the_conflict() {
     play("redo_after_a_later_edit_reports_the_conflict");
 }
 
-/// FO-4, FO-10: once as a file, by the lines that differ, at once and later, there and back.
+/// FO-4, FO-10: the run and its undo report one renamed file with its changed lines, at commit time and later.
 #[test]
 fn renamed_and_edited_file_is_reported_as_renamed() {
     play("renamed_and_edited_file_is_reported_as_renamed");
 }
 
-/// FO-4, FO-10: binary files have no lines, and cost none of the budget.
+/// FO-4, FO-10: binary files have no lines, so they do not count toward the line budget.
 #[test]
 fn binary_files_are_reported_by_size() {
     play("binary_files_are_reported_by_size");
 }
 
-/// FE-14: the receipt and the public keys are enough.
+/// FE-14: a receipt can be verified with only the public keys.
 #[test]
 fn a_receipt_is_verified_by_public_keys() {
     play("a_receipt_is_verified_by_public_keys");

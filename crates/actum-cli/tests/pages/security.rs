@@ -1,5 +1,4 @@
-//! Claims of `SECURITY.md` that are lists, compared with the code. `UPDATE_DOCS=1` regenerates the list of protected
-//! paths.
+//! Compares the lists in `SECURITY.md` with the code. `UPDATE_DOCS=1` regenerates the list of protected paths.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +10,8 @@ use actum_gate::Policy;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const END: &str = "<!-- end -->";
 
-/// Returns the text before a section that begins with `marker`, the section, and the text after it.
+/// Splits the page into the text before the section that begins with `marker`, the section itself, and the text after
+/// it.
 fn section<'t>(page: &'t str, marker: &str) -> (&'t str, &'t str, &'t str) {
     let (before, rest) = page.split_once(marker).unwrap();
     let (line, rest) = rest.split_once('\n').unwrap();
@@ -38,7 +38,7 @@ fn security_page_lists_every_file_that_starts_programs() {
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("crates")).unwrap() {
         let directory = entry.unwrap().path();
-        // The test kit is part of no build but tests.
+        // The test kit is built only for tests.
         if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
             sources(&directory.join("src"), &mut files);
         }
@@ -57,7 +57,7 @@ fn security_page_lists_every_file_that_starts_programs() {
     assert_eq!(found, listed);
 }
 
-/// D-5, issue 29: the tests that the threat model names exist.
+/// D-5, issue 29: every test named in the threat model exists.
 #[test]
 fn every_test_named_in_the_threat_model_exists() {
     let root = fs::canonicalize(ROOT).unwrap();
@@ -72,7 +72,7 @@ fn every_test_named_in_the_threat_model_exists() {
     let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let (_, rest) = page.split_once("\n## Threat model\n").unwrap();
     let (table, _) = rest.split_once("\n## ").unwrap();
-    // Names of tests are sentences; code in the claims is shorter, or has other characters.
+    // Test names are whole sentences in snake case. Other code in the claims is shorter or contains other characters.
     let is_test = |code: &str| {
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         code.bytes().all(is_name) && code.matches('_').count() >= 3
@@ -88,7 +88,7 @@ fn every_test_named_in_the_threat_model_exists() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// D-5: rules of access policies can name every entry point.
+/// D-5: access policy rules can name every entry point.
 #[test]
 fn the_policy_page_lists_every_entry_point() {
     let page = fs::read_to_string(Path::new(ROOT).join("docs/policy.md")).unwrap();
@@ -98,7 +98,7 @@ fn the_policy_page_lists_every_entry_point() {
     assert!(row.contains(&listed), "{listed}");
 }
 
-/// AA-10, issue 22 (claims): the time limit of a command at a terminal is the largest one that can be set.
+/// AA-10, issue 22 (claims): the time limit of a command on a terminal is the largest configurable one.
 #[test]
 fn documented_terminal_time_limit_matches_the_code() {
     let (_, most) = actum_sandbox::Resource::Wall.sensible();
@@ -108,8 +108,8 @@ fn documented_terminal_time_limit_matches_the_code() {
     }
 }
 
-/// AA-7, D-5, issue 22 (claims), issue 27: sockets occur in three places. These are the filter that refuses them, the
-/// loopback of a sandbox in its own network namespace, and the trial server on 127.0.0.1.
+/// AA-7, D-5, issue 22 (claims), issue 27: sockets occur in only three places. These are the filter that refuses them,
+/// the loopback interface of a sandbox's network namespace, and the trial server on 127.0.0.1.
 #[test]
 fn no_source_opens_a_network_connection() {
     let root = fs::canonicalize(ROOT).unwrap();

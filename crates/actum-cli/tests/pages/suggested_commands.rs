@@ -1,4 +1,5 @@
-//! Suggested commands of messages that contain names from outside: a user may copy them into a shell.
+//! Commands suggested in messages that contain untrusted names. They must be safe because a user may copy them into a
+//! shell.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::json;
 
-/// Names of files. Unquoted, each would run `touch PWN`, be several words, be an option or move the cursor.
+/// File names that, without quotes, would run `touch PWN`, split into several words, act as options or move the cursor.
 const HOSTILE: [&[u8]; 12] = [
     b"a b  c",
     b"it's \"one\"",
@@ -26,14 +27,14 @@ const HOSTILE: [&[u8]; 12] = [
     "é\u{202e}\u{200b}|touch PWN".as_bytes(),
 ];
 
-/// Returns the commands between backticks that begin with these words.
+/// Returns the commands between backticks that begin with the given words.
 fn suggested(text: &str, beginning: &str) -> Vec<String> {
     let commands = text.split('`').skip(1).step_by(2);
     let is_match = |it: &&str| it.starts_with(beginning) && !it.contains(" DIR ");
     commands.filter(is_match).map(str::to_owned).collect()
 }
 
-/// Returns the words of a command as shells parse them, without running it.
+/// Returns the words that a shell parses from a command line, without running the command.
 fn words(line: &str) -> Vec<OsString> {
     let directory = tempfile::tempdir().unwrap();
     let read = |shell: &str| {
@@ -50,14 +51,14 @@ fn words(line: &str) -> Vec<OsString> {
     assert!(checked.success(), "{line}");
     let (by_bash, by_sh) = (read("bash"), read("sh"));
     assert_eq!(by_bash.len(), by_sh.len(), "{line}");
-    // Not every sh knows `$'…'`.
+    // Not every `sh` supports `$'…'`.
     if !line.contains("$'") {
         assert_eq!(by_bash, by_sh, "{line}");
     }
     by_bash
 }
 
-/// Asserts that the last word except `…` is exactly this path, and no other word comes from it.
+/// Asserts that the last word, apart from `…`, is exactly this path and that the path adds no other word.
 fn assert_names(ended: &Ended, beginning: &str, path: &Path) -> Vec<OsString> {
     let output = format!("{}{}", ended.stdout, ended.stderr);
     let found = suggested(&output, beginning);
@@ -182,7 +183,7 @@ fn suggested_chmod_changes_only_the_intended_file() {
 fn suggested_plan_command_names_the_written_file() {
     for name in names() {
         let (directory, root) = workspace();
-        // In a workspace its gates refuse some of these names.
+        // Gates would deny some of these names inside a workspace.
         let elsewhere = directory.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
         let made = run(&elsewhere, &["plan", "new", "--"], name);

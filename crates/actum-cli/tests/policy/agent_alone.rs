@@ -1,4 +1,4 @@
-//! Limits of an agent that may run only this program.
+//! Limits of an agent that can run only this program.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::process::Stdio;
 use crate::program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// Runs the program with this standard input.
+/// Runs the program with the given standard input.
 fn given(root: &Path, arguments: &[&str], input: &str) -> Ended {
     let mut command = command(root, arguments);
     let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -23,7 +23,7 @@ fn create(root: &Path, path: &str, content: &str) -> Ended {
     given(root, &["apply", "-"], &change.to_string())
 }
 
-/// D-5: the root itself may be a directory of keys.
+/// D-5: a keyring is protected even if the workspace root itself is a directory named `keys`.
 #[test]
 fn a_keyring_in_a_root_called_keys_is_denied() {
     let (_directory, root) = workspace();
@@ -37,7 +37,7 @@ fn a_keyring_in_a_root_called_keys_is_denied() {
     assert!(!keys.join("keyring.json").exists());
 }
 
-/// EX-20: no message quotes a file that may hold credentials, and no ledger holds content of any file.
+/// EX-20: messages never quote a file that may hold credentials, and ledgers store no file content.
 #[test]
 fn messages_hide_credentials_and_ledgers_store_no_file_content() {
     let (_directory, root) = workspace();
@@ -74,7 +74,7 @@ fn messages_hide_credentials_and_ledgers_store_no_file_content() {
     assert!(!recorded.contains("ordinary text"), "{recorded}");
 }
 
-/// D-5: the gates compare with the earlier content of the path, and not with a file that moves there.
+/// D-5: gates compare new content with the earlier content at the same path, not with that of a file that moves there.
 #[test]
 fn package_moved_over_another_needs_approval_for_its_scripts() {
     let (_directory, root) = workspace();
@@ -95,7 +95,7 @@ fn package_moved_over_another_needs_approval_for_its_scripts() {
     assert_eq!(text(&root, "package.json"), "{\"name\":\"x\"}\n");
 }
 
-/// D-5: parsers differ in which of two values of one name they use.
+/// D-5: parsers disagree on which of two duplicate names is used, so neither may hide a lifecycle script.
 #[test]
 fn duplicate_json_names_do_not_hide_lifecycle_scripts() {
     let (_directory, root) = workspace();
@@ -129,7 +129,7 @@ fn duplicate_json_names_do_not_hide_lifecycle_scripts() {
     }
 }
 
-/// EX-20: a name that marks a content as a credential is checked also if the file only moves there.
+/// EX-20: a file name that marks its content as a credential is also checked if an existing file is moved there.
 #[test]
 fn file_renamed_to_a_key_name_is_scanned_for_credentials() {
     let (_directory, root) = workspace();
@@ -141,7 +141,7 @@ fn file_renamed_to_a_key_name_is_scanned_for_credentials() {
     assert!(denied.stderr.contains("key-file"), "{denied:?}");
 }
 
-/// D-5: rules about files do not see the names above a root, so no root is made where they hold.
+/// D-5: file rules cannot see names above the root, so `init` refuses to create a root where such rules apply.
 #[test]
 fn init_is_refused_where_the_enclosing_workspace_needs_approval() {
     let (_directory, root) = workspace();
@@ -174,7 +174,7 @@ fn init_is_refused_in_workspace_or_repository_state() {
     assert_eq!(create(&root, "second.txt", "1\n").code, 0);
 }
 
-/// D-5, EX-16: the directory of the reports is that of each workspace around.
+/// D-5, EX-16: the report directory of every enclosing workspace is protected as well.
 #[test]
 fn file_blocking_the_report_directory_needs_approval_in_nested_roots() {
     let (_directory, root) = workspace();
@@ -184,7 +184,7 @@ fn file_blocking_the_report_directory_needs_approval_in_nested_roots() {
     assert_eq!(queued.code, 6, "{queued:?}");
 }
 
-/// FO-1: a descriptor is named by its number, and no path beyond it is accepted.
+/// FO-1: an input descriptor is named by its number, and a path that continues below the descriptor is rejected.
 #[test]
 fn fifo_reached_through_a_descriptor_path_is_not_opened() {
     let (directory, root) = workspace();
@@ -197,7 +197,7 @@ fn fifo_reached_through_a_descriptor_path_is_not_opened() {
     assert_eq!(fs::metadata(&fifo).unwrap().len(), 0);
 }
 
-/// AEC-10: two contents that are too large to be shown are distinguished by digest and mode.
+/// AEC-10: two contents that are too large to show are distinguished by their digest and mode.
 #[test]
 fn oversized_file_is_shown_by_digest_and_mode() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! The Finder of `actum agent find`: learning tables, evidence, and phrases of packages.
+//! Finder of `actum agent find`: learning tables, evidence, and the phrases of packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::program::{Ended, actum, approval_key};
 /// Utterance that matches `file_create` and `file_modify` equally.
 const ALIKE: [&str; 3] = ["agent", "find", "write \"x\" to a.txt"];
 
-/// Workspace with an approval key; returns its root and the file with the passphrase.
+/// Creates a workspace with an approval key, and returns its root and the path of the passphrase file.
 fn workspace(directory: &TestDir) -> (PathBuf, String) {
     let root = directory.join("workspace");
     fs::create_dir(&root).unwrap();
@@ -24,7 +24,7 @@ fn workspace(directory: &TestDir) -> (PathBuf, String) {
     (root, passphrase)
 }
 
-/// Makes one goal for `file_create` succeed.
+/// Completes one goal for `file_create` successfully.
 fn succeed(root: &Path, passphrase: &str) {
     agent_goal::write(root);
     let dispatch = ["agent", "dispatch", "../goal.json"];
@@ -171,7 +171,7 @@ fn search_evidence_is_written_to_a_new_file() {
     assert_eq!(proof, Digest::of(&untouched).to_string());
 }
 
-/// AEC-2: the phrases that the operator registered are used, and not the files of the package.
+/// AEC-2: the Finder uses the phrases that the operator registered, not those in the package files.
 #[test]
 fn package_phrases_are_those_registered_by_the_operator() {
     let directory = TestDir::new();

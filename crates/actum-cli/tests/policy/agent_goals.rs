@@ -1,4 +1,4 @@
-//! Goals of agents: with an approval, under a policy that changes, of a host, from the words of a user.
+//! Goals of agents: with an approval, under a changing policy, from a host, and in a user's own words.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use crate::program::{Ended, actum, approval_key, command, operator_of};
 const ASK: &str = "permit (principal, action, resource) when { context.approvals >= 1 };";
 const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
 
-/// AEC-6, AEC-8: an approval lets the next dispatch start the step. It starts nothing outside of the chain.
+/// AEC-6, AEC-8: an approval lets the next dispatch start the step, but starts nothing outside the audit chain.
 #[test]
 fn approved_agent_step_starts_only_on_the_next_dispatch() {
     let directory = TestDir::new();
@@ -75,7 +75,7 @@ fn confirm(root: &Path, passphrase: &str) -> Ended {
     actum(root, &[&confirm[..], &["--passphrase-file", passphrase]].concat())
 }
 
-/// Waits until a goal has an event.
+/// Waits until an event is recorded for a goal.
 fn wait_for(root: &Path, event: &str) {
     for _ in 0..600 {
         if actum(root, &["agent", "show", "goal"]).stdout.contains(event) {
@@ -86,7 +86,7 @@ fn wait_for(root: &Path, event: &str) {
     panic!("the goal has no {event}");
 }
 
-/// AEC-11, AEC-13: a policy that changes while a command runs is not in force for its effect.
+/// AEC-11, AEC-13: a policy that changes while a command runs blocks the effect of that command.
 #[test]
 fn policy_change_during_a_command_blocks_its_change() {
     let directory = TestDir::new();
@@ -122,7 +122,7 @@ fn policy_change_during_a_command_blocks_its_change() {
     assert_eq!(actum(&root, &["agent", "replay", "goal"]).code, 0);
 }
 
-/// AEC-1, AEC-5, AEC-9, AEC-11, AEC-17: the example of `docs/agent.md`, with a goal in German.
+/// AEC-1, AEC-5, AEC-9, AEC-11, AEC-17: the example in `docs/agent.md` with a goal in German.
 #[test]
 fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
     let directory = TestDir::new();
@@ -164,7 +164,7 @@ fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
     }
 }
 
-/// AEC-5, AEC-6: a goal of another user needs the host key.
+/// AEC-5, AEC-6: dispatching another user's goal requires the host key.
 #[test]
 fn goal_of_another_user_is_dispatched_only_under_the_host_key() {
     let directory = TestDir::new();
@@ -191,7 +191,7 @@ fn goal_of_another_user_is_dispatched_only_under_the_host_key() {
     assert_ne!(actum(&root, &refused).code, 0);
 }
 
-/// AEC-12: goals without a simulation are listed, shown and resolved.
+/// AEC-12: goals for which no simulation exists can be listed, shown and resolved.
 #[test]
 fn goal_without_a_simulation_is_listed_shown_and_resolved() {
     let directory = TestDir::new();
@@ -217,7 +217,8 @@ fn goal_without_a_simulation_is_listed_shown_and_resolved() {
     assert_eq!(run(&["resolve", "goal", "--reason", "again"]).code, 1);
 }
 
-/// AEC-5: with an approval key, a host key needs its passphrase, or waits for a day, also before anything is recorded.
+/// AEC-5: once an approval key exists, a new host key needs its passphrase or waits a day, even before anything is
+/// recorded.
 #[test]
 fn host_key_created_without_the_approval_key_is_pending() {
     let directory = TestDir::new();
@@ -235,7 +236,7 @@ fn host_key_created_without_the_approval_key_is_pending() {
     assert!(!root.join("notes.txt").exists());
 }
 
-/// AEC-5, AEC-11: a "no" and a policy that arrive while a check runs stop the change.
+/// AEC-5, AEC-11: a rejection or a policy change that arrives during a check blocks the change.
 #[test]
 fn rejection_or_policy_change_during_a_check_blocks_the_change() {
     for comes_no in [true, false] {
@@ -274,7 +275,7 @@ fn rejection_or_policy_change_during_a_check_blocks_the_change() {
     }
 }
 
-/// AEC-7, AEC-20: a step whose check fails is started three times at most, and never loops.
+/// AEC-7, AEC-20: a step whose check fails is started at most three times and never loops.
 #[test]
 fn failing_step_is_started_at_most_three_times() {
     let directory = TestDir::new();
@@ -303,7 +304,7 @@ fn failing_step_is_started_at_most_three_times() {
     assert!(!root.join("notes.txt").exists());
 }
 
-/// AEC-17: a waiver that could not be recorded asks for no passphrase.
+/// AEC-17: a waiver that could not be recorded is rejected before the passphrase is requested.
 #[test]
 fn invalid_waiver_is_refused_before_asking_for_the_passphrase() {
     let directory = TestDir::new();
@@ -319,7 +320,7 @@ fn invalid_waiver_is_refused_before_asking_for_the_passphrase() {
     assert_eq!(waive("1h", "two\nlines").code, 2);
 }
 
-/// AEC-3: a user without the source has the schemas.
+/// AEC-3: the schemas are available to users who do not have the source code.
 #[test]
 fn agent_schema_prints_goal_packet_and_outcome_schemas() {
     let directory = TestDir::new();

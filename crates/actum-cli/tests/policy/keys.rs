@@ -1,4 +1,4 @@
-//! Keys on the command line: creation, rotation and export, also if it is killed meanwhile.
+//! Keys on the command line: creation, rotation and export, including processes that are killed midway.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -11,7 +11,7 @@ use crate::traced::{End, kill_before_call};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Returns the only document that a command writes.
+/// Returns the single JSON document that a command prints.
 fn document(root: &Path, arguments: &[&str]) -> Value {
     let ended = actum(root, &[&["--json"], arguments].concat());
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
@@ -29,7 +29,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
-/// Returns the keys that sign: one of each role, and each valid.
+/// Returns the signing keys, asserting that each role has one and that it is valid.
 fn current(root: &Path) -> Vec<(String, String)> {
     let listed = document(root, &["key", "list"]);
     let keys = listed["keys"].as_array().unwrap();
@@ -43,7 +43,7 @@ fn current(root: &Path) -> Vec<(String, String)> {
     current
 }
 
-/// FE-14: the entries are recorded, and the user gets a note that no checkpoint vouches for them as a whole.
+/// FE-14: the entries are still recorded, and the user is warned that no checkpoint covers them yet.
 #[test]
 fn run_reports_a_due_checkpoint_that_cannot_be_signed() {
     let (_directory, root) = recorded();
@@ -58,8 +58,8 @@ fn run_reports_a_due_checkpoint_that_cannot_be_signed() {
     assert!((1..20).contains(&shown), "{shown}");
 }
 
-/// FE-14: a rotation that is killed before any of its system calls leaves one key that signs and loses no private key.
-/// Signatures made then are verified.
+/// FE-14: a rotation killed before any system call leaves exactly one signing key and loses no private key. Signatures
+/// made by then can still be verified.
 #[test]
 fn rotation_killed_at_any_syscall_leaves_one_signing_key() {
     let (template, root) = recorded();
@@ -108,7 +108,7 @@ fn first_use_killed_at_any_syscall_leaves_no_partial_state() {
         drop(kill_before_call(&root, &["recover"], call, &output));
         (directory, root)
     };
-    // Calls from the first that creates something in the home to the first that creates a ledger.
+    // Covers the calls from the first one that creates a file in the home to the first one that creates a ledger.
     let first = |name: &str| {
         let (mut without, mut with) = (0, 4096);
         while with - without > 1 {
@@ -122,7 +122,7 @@ fn first_use_killed_at_any_syscall_leaves_no_partial_state() {
     let mut states = BTreeSet::new();
     for call in first("")..first("tenants") + 2 {
         let (_directory, root) = killed(call);
-        // A state that was seen before has the known outcome.
+        // The outcome of a state that was already seen is known.
         if !states.insert(state(&home_of(&root))) {
             continue;
         }
@@ -135,11 +135,11 @@ fn first_use_killed_at_any_syscall_leaves_no_partial_state() {
         assert!(made == 0 || keys[0].1 == listed["keys"][0]["id"].as_str().unwrap());
         assert!(!home_of(&root).join("keys.new").exists());
     }
-    // Their number depends on the timing of the threads of a run; a dozen is the least seen.
+    // The number of states depends on thread timing during a run. At least a dozen have been seen.
     assert!(states.len() > 8, "{}", states.len());
 }
 
-/// FE-14: a command that is killed before any of its system calls leaves no key, or one that its passphrase unlocks.
+/// FE-14: a command killed before any system call leaves either no key or one that its passphrase unlocks.
 #[test]
 fn key_creation_killed_at_any_syscall_leaves_a_working_key_or_none() {
     let (template, _) = recorded();
@@ -159,7 +159,7 @@ fn key_creation_killed_at_any_syscall_leaves_a_working_key_or_none() {
     };
     let is_settled = |root: &Path| fs::metadata(home_of(root).join("lock")).unwrap().len() == 1;
     let is_there = |root: &Path| home_of(root).join("keys/approval").exists();
-    // The first call that changes anything records it in the lock.
+    // The first call that changes anything is recorded in the lock.
     let (mut before, mut after) = (0, 4096);
     while after - before > 1 {
         let middle = usize::midpoint(before, after);
@@ -172,7 +172,7 @@ fn key_creation_killed_at_any_syscall_leaves_a_working_key_or_none() {
         let (_directory, root, end) = killed(call);
         assert!(matches!(end, End::Killed { .. }), "{end:?}");
         let is_done = is_settled(&root) && is_there(&root);
-        // A state that was seen before has the known outcome.
+        // The outcome of a state that was already seen is known.
         if states.insert(state(&home_of(&root))) {
             let listed = document(&root, &["key", "list"]);
             match &listed["keys"].as_array().unwrap()[2..] {
@@ -199,7 +199,7 @@ fn key_creation_killed_at_any_syscall_leaves_a_working_key_or_none() {
     assert!(none > 3 && one > 1, "{none} {one}");
 }
 
-/// Returns the kinds and sizes of the files in a directory, without the names of keys.
+/// Returns the types and sizes of the files in a directory, ignoring the names of keys.
 fn state(directory: &Path) -> Vec<(String, u64)> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut found = Vec::new();
@@ -287,7 +287,7 @@ fn keyring_export_is_identical_in_every_output_form() {
     assert_eq!((unwritten.code, unwritten.stdout.as_str()), (1, ""));
 }
 
-/// FE-14: OpenSSL reads the key, and the form is the published one.
+/// FE-14: OpenSSL can read the exported key, and the verifier key has the published format.
 #[test]
 fn public_key_is_exported_as_pem_and_verifier_key() {
     let (_directory, root) = recorded();
@@ -308,7 +308,7 @@ fn public_key_is_exported_as_pem_and_verifier_key() {
     assert_eq!(vkey["role"], "checkpoint");
 }
 
-/// AEC-11: one line each, and no file of the workspace is touched.
+/// AEC-11: the problem is reported in one line, and no file in the workspace is touched.
 #[test]
 fn untrusted_ledger_home_is_reported_and_blocks_commands() {
     let (directory, root) = recorded();
@@ -363,7 +363,7 @@ fn key_readable_by_others_is_reported_with_a_chmod_command() {
     fs::remove_file(&key).unwrap();
     let refused = document(&root, &["undo"]);
     assert_eq!(refused["reason"], "KEY_UNUSABLE");
-    // A rotation makes a new one, and reports that the ledger does not record it.
+    // Rotation creates a new key and reports that the ledger does not record it.
     let rotated = actum(&root, &["key", "rotate", "result", "--json"]);
     assert_eq!(rotated.code, 4, "{rotated:?}");
     let rotated: Value = serde_json::from_str(&rotated.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Policies, queue, keys, and workspaces inside workspaces.
+//! Policies, the queue, keys, and nested workspaces.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Keys under a passphrase: creation and rotation on the command line.
+//! Creation and rotation of passphrase-protected keys on the command line.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const OPEN: &str = "open sesame";
 const ANOTHER: &str = "another one";
 
-/// Makes a workspace without any records, and beside it two passphrases.
+/// Creates a workspace without records, and two passphrase files beside it.
 fn fresh() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     write(&directory.path().join("open"), &format!("{OPEN}\n"), 0o600);
@@ -34,12 +34,12 @@ fn parse_document(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Runs the program with this standard input.
+/// Runs the program with the given standard input.
 fn fed(root: &Path, arguments: &[&str], input: &str) -> Ended {
     let mut command = command(root, arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that does not ask does not read.
+    // A program that does not prompt does not read its input.
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap_or_default();
     child.wait_with_output().unwrap().into()
 }
@@ -72,7 +72,7 @@ fn approval_key_is_protected_by_a_passphrase_and_listed_as_such() {
     let id = key["id"].as_str().unwrap();
     let path = home_of(&root).join(format!("keys/approval/{id}.pem"));
     assert!(fs::read_to_string(&path).unwrap().contains("BEGIN ENCRYPTED PRIVATE KEY"));
-    // It is in the keyring, and in a form for other programs.
+    // The key is listed in the keyring and exported in a format for other programs.
     assert!(actum(&root, &["key", "export"]).stdout.contains(id));
     assert_eq!(document(&root, &["key", "export", "--pem", "approval"])["id"], key["id"]);
 
@@ -84,7 +84,7 @@ fn approval_key_is_protected_by_a_passphrase_and_listed_as_such() {
     assert!(gone["problem"].is_string(), "{gone}");
 }
 
-/// FE-14: no run is needed first, and the later run uses the existing keys.
+/// FE-14: an approval key can be created before the first run, which then uses the existing keys.
 #[test]
 fn approval_key_can_be_created_before_any_run() {
     let (directory, root) = workspace();
@@ -101,7 +101,7 @@ fn approval_key_can_be_created_before_any_run() {
     drop(directory);
 }
 
-/// FE-14: a passphrase that others may have read protects nothing.
+/// FE-14: a passphrase that other users may have read protects nothing.
 #[test]
 fn passphrase_file_accessible_to_others_is_refused_with_a_hint() {
     let (directory, root) = fresh();
@@ -171,7 +171,7 @@ fn invalid_passphrases_are_refused() {
     }
     let missing = document(&root, &["key", "make", "approval", "--passphrase-file", "../missing"]);
     assert_eq!(missing["reason"], "INPUT_UNREADABLE", "{missing}");
-    // The others sign without the operator; the file is not even read.
+    // The other keys sign without the operator, so the passphrase file is not even read.
     for role in ["result", "checkpoint"] {
         let refused = document(&root, &["key", "rotate", role, "--passphrase-file", "../missing"]);
         assert_eq!(refused["reason"], "PASSPHRASE_UNUSABLE", "{refused}");
@@ -185,8 +185,7 @@ fn invalid_passphrases_are_refused() {
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
 }
 
-/// FE-14: a change of keys is recorded only if the old key was unlocked, and continuing without it needs an explicit
-/// option.
+/// FE-14: a key change is recorded only if the old key was unlocked. Continuing without it requires an explicit option.
 #[test]
 fn key_rotation_needs_the_old_passphrase_or_an_explicit_option() {
     let (_directory, root) = fresh();
@@ -216,7 +215,7 @@ fn key_rotation_needs_the_old_passphrase_or_an_explicit_option() {
     assert_eq!((code, &rotated["recorded"]), (4, &json!([])), "{rotated}");
     assert_eq!(rotated["unrecorded"][0]["reason"], "ROTATION_NOT_RECORDED");
     assert_eq!(rotated["new"]["unproven"], true, "{rotated}");
-    // A pending key is not replaced by another one that would wait.
+    // A pending key cannot be replaced by another one that would also be pending.
     let (code, refused) = rotate(&lost);
     assert_eq!((code, &refused["reason"]), (1, &json!("KEY_WAITS")), "{refused}");
     let kept: Vec<_> = approval_keys(&root).iter().map(|key| key["protection"].clone()).collect();
@@ -224,8 +223,8 @@ fn key_rotation_needs_the_old_passphrase_or_an_explicit_option() {
     assert_eq!(document(&root, &["ledger", "verify", "--receipts"])["sound"], true);
 }
 
-/// Script that plays a user at a terminal: waits for each question, and for the terminal to stop its echo; then types.
-/// Prints the complete output of the terminal, the exit code, and whether the echo is restored.
+/// Script that simulates a user at a terminal. It waits for each prompt and for the echo to be turned off before it
+/// types. At the end it prints the complete terminal output, the exit code, and whether echo was restored.
 const PERSON: &str = r"
 import os, pty, signal, sys, termios, time
 # Who runs in the background is not interrupted, and hands that on.
@@ -262,7 +261,7 @@ sys.stdout.write(shown.decode())
 print('ended', os.waitstatus_to_exitcode(status), 'shown' if echoes() else 'hidden')
 ";
 
-/// Returns the output for a user who gives these answers.
+/// Returns the terminal output for a user who types the given answers.
 fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
     let mut person = Command::new("python3");
     person.args(["-c", PERSON, env!("CARGO_BIN_EXE_actum")]).args(arguments);
@@ -275,7 +274,7 @@ fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
 }
 
-/// FE-14: the input is not echoed, and is requested twice.
+/// FE-14: the new passphrase is requested twice, and the input is not echoed.
 #[test]
 fn new_passphrase_is_prompted_twice_without_echo() {
     let (_directory, root) = fresh();
@@ -286,10 +285,10 @@ fn new_passphrase_is_prompted_twice_without_echo() {
         "New passphrase: \nRepeat the passphrase: \nerror: the two passphrases do not match; nothing was \
          changed\nhint: type the same passphrase twice\nhelp: `actum explain PASSPHRASE_UNUSABLE`\nended 1 shown\n"
     );
-    // Ctrl-C ends it as it ends any program.
+    // Ctrl-C ends the program as usual.
     let seen = at_a_terminal(&root, &make, &["open\x03"]);
     assert_eq!(seen, "New passphrase: \nended -2 shown\n");
-    // So does a request to end, and the terminal has its echo again.
+    // SIGTERM also ends the program, and terminal echo is restored.
     let seen = at_a_terminal(&root, &make, &["SIGTERM"]);
     assert_eq!(seen, "New passphrase: ended -15 shown\n");
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
@@ -303,7 +302,7 @@ fn new_passphrase_is_prompted_twice_without_echo() {
     assert!(seen.starts_with("Passphrase of the old key: \nNew passphrase: \n"), "{seen}");
     assert!(seen.contains("recorded in the ledger of the tenant `default`"), "{seen}");
     assert!(!seen.contains("sesame") && seen.ends_with("ended 0 shown\n"), "{seen}");
-    // A terminal that is named as standard input has no echo, either.
+    // Echo is also turned off on a terminal that is given as standard input.
     let rotate = ["key", "rotate", "approval", "--passphrase-file", "../open"];
     let rotate = [&rotate[..], &["--old-passphrase-file", "-"]].concat();
     let seen = at_a_terminal(&root, &rotate, &["another one\n"]);

@@ -1,4 +1,4 @@
-//! Policies in use: refusals, their origin, and the limits of a cloned repository.
+//! Policies in effect: denials, the rule behind each of them, and the limits of a cloned repository's policy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -20,7 +20,7 @@ fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
     actum(root, &["apply", "../files.json"])
 }
 
-/// Runs the program under this policy of the operator.
+/// Runs the program under the given operator policy.
 fn under(operator: &str, directory: &Path, root: &Path, arguments: &[&str]) -> Ended {
     let place = directory.join("config/actum");
     fs::create_dir_all(&place).unwrap();
@@ -30,7 +30,7 @@ fn under(operator: &str, directory: &Path, root: &Path, arguments: &[&str]) -> E
     command.env("XDG_CONFIG_HOME", directory.join("config")).output().unwrap().into()
 }
 
-/// Returns a credential, made of pieces, so that no scanner finds one in this file.
+/// Returns a credential assembled from pieces, so that scanners find none in this file.
 fn secret() -> String {
     format!("key = '{}{}'\n", "AKIA", "Z7QK3MPLD2WX5VNB")
 }
@@ -56,7 +56,7 @@ fn protected_path_is_refused_by_apply_and_dry_run_alike() {
     assert_eq!(log["runs"], json!([]));
 }
 
-/// EX-20: only new content is checked, and no byte of it is reported.
+/// EX-20: only new content is checked, and no byte of the credential is reported.
 #[test]
 fn credential_in_new_content_is_refused_and_reported_by_digest() {
     let (directory, root) = workspace();
@@ -66,12 +66,12 @@ fn credential_in_new_content_is_refused_and_reported_by_digest() {
                 in line 1 (aws-access-key-id, ";
     assert!(refused.stderr.contains(message), "{}", refused.stderr);
     assert!(!refused.stderr.contains("Z7QK3"), "{}", refused.stderr);
-    // An existing one is not new.
+    // A credential that already exists is not new content.
     fs::write(root.join("old.py"), secret()).unwrap();
     let edit = json!({ "edits": [{ "path": "old.py", "old_string": "key", "new_string": "KEY" }] });
     fs::write(directory.path().join("edit.json"), edit.to_string()).unwrap();
     assert_eq!(actum(&root, &["apply", "../edit.json"]).code, 0);
-    // The operator may list it as known.
+    // The operator may list the credential as known.
     let digest = refused.stderr.split("aws-access-key-id, ").nth(1).unwrap().get(..64).unwrap();
     let policy = format!("version = 1\n[credentials]\nallow = [\"{digest}\"]\n");
     let allowed = under(&policy, directory.path(), &root, &["apply", "../files.json"]);
@@ -81,11 +81,11 @@ fn credential_in_new_content_is_refused_and_reported_by_digest() {
     let explained = actum(&root, &["policy", "explain", run]);
     let credentials = "credentials: allow, all suspected credentials are allowed (1)";
     assert!(explained.stdout.contains(credentials), "{explained:?}");
-    // Removing it needs no approval.
+    // Removing a credential needs no approval.
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
 
-/// EX-20: an allowed credential hides no other.
+/// EX-20: an allowed credential does not hide another one.
 #[test]
 fn changes_with_too_many_credentials_to_scan_are_refused() {
     let (directory, root) = workspace();
@@ -100,7 +100,7 @@ fn changes_with_too_many_credentials_to_scan_are_refused() {
     let message = "`keys.py` could not be scanned completely for credentials";
     let alone = refused.stderr.contains("suspected credential") || refused.stderr.contains(message);
     assert!(alone, "{}", refused.stderr);
-    // One that the operator knows, in more files than are listed.
+    // A credential that the operator listed, in more files than a message lists.
     let one = apply(directory.path(), &root, "one.py", &secret());
     let digest = one.stderr.split("aws-access-key-id, ").nth(1).unwrap().get(..64).unwrap();
     let policy = format!("version = 1\n[credentials]\nallow = [\"{digest}\"]\n");
@@ -118,7 +118,7 @@ fn changes_with_too_many_credentials_to_scan_are_refused() {
     );
 }
 
-/// EX-20: a credential that an edit of a large file creates, of which only parts are read.
+/// EX-20: an edit that assembles a credential in a large file is detected although only parts of the file are read.
 #[test]
 fn credential_assembled_by_an_edit_of_a_large_file_is_refused() {
     let (directory, root) = workspace();
@@ -134,13 +134,13 @@ fn credential_assembled_by_an_edit_of_a_large_file_is_refused() {
     };
     let refused = edit("AKIA-", "AKIA");
     assert!(refused.stderr.contains("aws-access-key-id"), "{refused:?}");
-    // An existing one beside an edit is not new.
+    // An existing credential next to an edit is not new.
     fs::write(root.join("big.txt"), format!("{filler}{secret}here\n{filler}")).unwrap();
     let edited = edit("here", "there");
     assert_eq!(edited.code, 0, "{}", edited.stderr);
 }
 
-/// D-5: a file has one set of permissions, whatever its names are.
+/// D-5: all hard links of a file share one mode, so the mode of a protected file cannot change through another name.
 #[test]
 fn protected_file_mode_cannot_change_through_a_hard_link() {
     let (directory, root) = workspace();
@@ -155,7 +155,7 @@ fn protected_file_mode_cannot_change_through_a_hard_link() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// D-5: a directory below a policy does not become a workspace because a command starts in it.
+/// D-5: a subdirectory of the directory with the policy does not become a workspace because a command starts there.
 #[test]
 fn new_workspace_root_is_the_directory_with_the_policy() {
     let directory = tempfile::tempdir().unwrap();
@@ -168,7 +168,7 @@ fn new_workspace_root_is_the_directory_with_the_policy() {
     assert!(!root.join("infra/.actum").exists());
 }
 
-/// D-5: a change that waited for its turn is judged by the policy of that moment.
+/// D-5: a change that waited for the lock is evaluated against the policy in force after the wait.
 #[test]
 fn policy_is_reread_after_waiting_for_the_workspace_lock() {
     let (directory, root) = workspace();
@@ -178,7 +178,7 @@ fn policy_is_reread_after_waiting_for_the_workspace_lock() {
     lock.lock().unwrap();
     let mut waiting = command(&root, &["apply", "--wait", "../files.json"]);
     let waiting = waiting.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    // It has read the policy once when its working directory is the workspace and it sleeps in flock.
+    // Once it sleeps in flock in the workspace directory, the process has read the policy for the first time.
     let stack = format!("/proc/{}/wchan", waiting.id());
     for _ in 0..2000 {
         if fs::read_to_string(&stack).is_ok_and(|at| at.contains("lock")) {
@@ -192,11 +192,11 @@ fn policy_is_reread_after_waiting_for_the_workspace_lock() {
     assert!(refused.stderr.contains("`second` is protected"), "{refused:?}");
 }
 
-/// D-5: no change touches the rules that judge it, wherever an operator keeps them.
+/// D-5: no change can touch the rules that judge it, wherever the operator keeps them.
 #[test]
 fn operator_configuration_inside_a_workspace_is_protected() {
     let (directory, root) = workspace();
-    // The layout of users who link their configuration.
+    // This is the layout of users who symlink their configuration from a dotfiles repository.
     let own = root.join("dotfiles/actum");
     fs::create_dir_all(own.join("access")).unwrap();
     for directory in [&own, &own.join("access")] {
@@ -220,7 +220,7 @@ fn operator_configuration_inside_a_workspace_is_protected() {
     }
     assert_eq!(apply(&root, "secret/x").code, 1);
     assert_eq!(apply(&root, "dotfiles/other").code, 0);
-    // No workspace is made in the directory of the policy.
+    // No workspace can be created in the directory of the policy.
     let within = own.join("access");
     fs::create_dir(within.join(".git")).unwrap();
     let refused = actum(&within, &["init"]);
@@ -229,7 +229,7 @@ fn operator_configuration_inside_a_workspace_is_protected() {
     assert!(!within.join(".actum").exists());
 }
 
-/// D-4: a file that other users can write to, or own, is not accepted as a policy.
+/// D-4: a policy file that other users own or can write to is rejected.
 #[test]
 fn policy_replaceable_by_other_users_is_refused() {
     let (directory, root) = workspace();
@@ -249,7 +249,7 @@ fn policy_replaceable_by_other_users_is_refused() {
     }
 }
 
-/// D-4: an operator whose policy is missing at its path gets a message.
+/// D-4: an operator policy whose link has no target is reported instead of being treated as absent.
 #[test]
 fn dangling_symlink_to_the_operator_policy_is_reported() {
     let (directory, root) = workspace();
@@ -262,7 +262,7 @@ fn dangling_symlink_to_the_operator_policy_is_reported() {
     assert!(refused.stderr.contains("cannot use the operator's policy"), "{refused:?}");
 }
 
-/// FO-9: a restoration of earlier content is not blocked, also after a redo.
+/// FO-9: restoring earlier content is never blocked, even after a redo.
 #[test]
 fn undo_of_a_redo_restores_the_original_content() {
     let (directory, root) = workspace();
@@ -279,7 +279,7 @@ fn undo_of_a_redo_restores_the_original_content() {
     assert_eq!(text(&root, "old.py"), secret());
 }
 
-/// D-5: no file of a repository loosens the rules for it.
+/// D-5: no file in a repository can loosen the rules that apply to it.
 #[test]
 fn workspace_policy_can_tighten_and_loosens_only_when_trusted() {
     let (directory, root) = workspace();
@@ -296,7 +296,7 @@ fn workspace_policy_can_tighten_and_loosens_only_when_trusted() {
     let trusted = actum(&root, &["trust", "--passphrase-file", &key]);
     assert!(trusted.stdout.contains("now in force: the profile `critical`"), "{trusted:?}");
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 0);
-    // With another byte in the file it is another policy.
+    // Changing a byte of the file makes it a different policy, which is not trusted.
     write("version = 1\n[protected]\nprofile = \"critical\"\n");
     assert_eq!(apply(directory.path(), &root, "sub/.mcp.json", "{}\n").code, 1);
     assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
@@ -305,7 +305,7 @@ fn workspace_policy_can_tighten_and_loosens_only_when_trusted() {
     assert_eq!(apply(directory.path(), &root, "a/.mcp.json", "{}\n").code, 1);
 }
 
-/// D-5: the files are not trusted in another directory.
+/// D-5: trust in a policy does not extend to a copy in another directory.
 #[test]
 fn trust_does_not_apply_to_a_copied_policy() {
     let (directory, root) = workspace();
@@ -321,7 +321,7 @@ fn trust_does_not_apply_to_a_copied_policy() {
     assert_eq!(apply(directory.path(), &other, ".mcp.json", "{}\n").code, 1);
 }
 
-/// D-4: an error in a policy lets nothing pass, and the path of the file is shown.
+/// D-4: an error in a policy blocks every change, and the message names the policy file.
 #[test]
 fn unusable_policy_blocks_all_changes() {
     let (directory, root) = workspace();
@@ -366,7 +366,7 @@ fn unusable_policy_blocks_all_changes() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// FO-3, FO-4: the strictest limits of the requester, the operator and the workspace apply.
+/// FO-3, FO-4: the strictest limits among the requester's, the operator's and the workspace's apply.
 #[test]
 fn policies_and_options_can_only_tighten_the_limits() {
     let (directory, root) = workspace();
@@ -377,7 +377,7 @@ fn policies_and_options_can_only_tighten_the_limits() {
     create(directory.path(), "src/a.rs", "text\n");
     let refused = run(&["apply", "../files.json"]);
     assert!(refused.stderr.contains("see the operator's policy"), "{refused:?}");
-    // The requester cannot allow it.
+    // The requester cannot extend the scope.
     assert_eq!(run(&["apply", "--allow", "src/", "../files.json"]).code, 1);
     assert_eq!(run(&["apply", "--deny", "**/b.txt", "../change.diff"]).code, 1);
     fs::write(root.join("actum.toml"), "version = 1\n[budget]\nmax_files = 1\n").unwrap();
@@ -386,7 +386,7 @@ fn policies_and_options_can_only_tighten_the_limits() {
     assert!(refused.stderr.contains("see this workspace's policy"), "{refused:?}");
 }
 
-/// AA-1: the tier is in the record, with its cause.
+/// AA-1: the record contains the risk tier and its reason.
 #[test]
 fn files_that_run_automatically_need_approval() {
     let (directory, root) = workspace();
@@ -397,7 +397,7 @@ fn files_that_run_automatically_need_approval() {
     assert!(!root.join(".github").exists());
 }
 
-/// D-4: rules that are certainly mistakes are reported.
+/// D-4: `policy check` warns about rules that are certainly mistakes.
 #[test]
 fn policy_check_warns_about_obviously_mistaken_rules() {
     let (_directory, root) = workspace();
@@ -424,7 +424,7 @@ fn all_gates_that_refuse_a_change_are_reported() {
     assert_eq!(document["hints"].as_array().unwrap().len(), 3);
 }
 
-/// D-5: `policy explain` shows the operator how to except a path, and the exception works for that path alone.
+/// D-5: `policy explain` shows the operator how to except a path, and the exception applies to that path only.
 #[test]
 fn operator_can_except_a_protected_path_as_explained() {
     let (directory, root) = workspace();
@@ -455,7 +455,7 @@ fn operator_can_except_a_protected_path_as_explained() {
     assert!(own.stderr.contains("it sets `protected.except`"), "{own:?}");
 }
 
-/// FO-9: a policy that was tightened since does not block the undo.
+/// FO-9: a policy that was tightened after the run does not block its undo.
 #[test]
 fn undo_is_not_blocked_by_a_later_scope_or_budget() {
     let (_directory, root) = workspace();
@@ -466,7 +466,7 @@ fn undo_is_not_blocked_by_a_later_scope_or_budget() {
     assert_eq!(actum(&root, &["redo"]).code, 1);
 }
 
-/// D-5: a command below the root sees the rules that apply there.
+/// D-5: a command in a subdirectory sees the rules that apply there.
 #[test]
 fn policy_explain_works_in_a_subdirectory_before_init() {
     let directory = tempfile::tempdir().unwrap();
@@ -478,7 +478,7 @@ fn policy_explain_works_in_a_subdirectory_before_init() {
     assert_eq!(actum(&root.join("sub"), &["trust"]).code, 0);
 }
 
-/// AEC-10, AA-5: the output of the program leads from a refusal to a narrow rule.
+/// AEC-10, AA-5: the program's own output leads the operator from a denial to a narrow rule that allows the change.
 #[test]
 fn policy_suggest_prints_the_narrowest_rules_for_refused_changes() {
     let (directory, root) = workspace();
@@ -513,7 +513,7 @@ fn policy_suggest_prints_the_narrowest_rules_for_refused_changes() {
     assert_eq!((&json["refused"], &json["would_pass"]), (&json!(2), &json!(0)));
 }
 
-/// FO-4, D-5: budgets and contents.
+/// FO-4, D-5: exact limits are suggested for budgets, but content with credentials is never allowed.
 #[test]
 fn policy_suggest_proposes_exact_limits_but_never_allows_credentials() {
     let (directory, root) = workspace();
@@ -523,15 +523,15 @@ fn policy_suggest_proposes_exact_limits_but_never_allows_credentials() {
     assert_eq!(apply(directory.path(), &root, "key", &secret()).code, 1);
     let suggested = actum(&root, &["policy", "suggest"]).stdout;
     assert!(suggested.contains("[budget]\nmax_loc = 3\n"), "{suggested}");
-    // It is unknown here whether a content is a secret.
+    // The program cannot know whether the content is a real secret.
     assert!(!suggested.contains("[credentials]"), "{suggested}");
     let message =
         "# 1 of 2 refused changes would pass with these rules\n# still refused by credentials: ";
     assert!(suggested.contains(message), "{suggested}");
 }
 
-/// D-5: files that git or an installation starts by itself are known by name and content, also if a file gets that
-/// name.
+/// D-5: files that git or an installer runs automatically are recognised by name and content, including files renamed
+/// to such a name.
 #[test]
 fn files_that_start_programs_are_denied_or_need_approval() {
     let (directory, root) = workspace();
@@ -574,7 +574,7 @@ fn files_that_start_programs_are_denied_or_need_approval() {
     assert_eq!(apply(ordinary).code, 0);
 }
 
-/// D-5: a hook that is switched off is switched on by its mode, and one that checks is switched off by its removal.
+/// D-5: a mode change can enable a disabled hook, and deleting a hook disables the check that it makes.
 #[test]
 fn every_effect_on_a_hook_needs_approval() {
     let (_directory, root) = workspace();

@@ -1,4 +1,5 @@
-//! Questions of operators about a policy: whether it works as expected, the reasons for a decision, its faults.
+//! Answers to operators' questions about a policy: whether it works as expected, why it decided, and what is wrong with
+//! it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +8,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, command, workspace};
 use serde_json::{Value, json};
 
-/// Makes a workspace with this policy.
+/// Creates a workspace with the given policy.
 fn ruled(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     rule(&root, policy);
@@ -26,7 +27,7 @@ fn explain(root: &Path, arguments: &[&str]) -> Ended {
     actum(root, &[&["policy", "explain"], arguments].concat())
 }
 
-/// Creates a file by a run; returns its id.
+/// Creates a file in a run, and returns the run id.
 fn created(root: &Path, name: &str) -> String {
     let change = json!({ "files": [{ "path": name, "content": "text\n" }] });
     fs::write(root.join("../files.json"), change.to_string()).unwrap();
@@ -35,7 +36,7 @@ fn created(root: &Path, name: &str) -> String {
     json_of(&done)["run"].as_str().unwrap().to_owned()
 }
 
-/// Returns the number of lines of a text on a terminal of 100 columns.
+/// Returns the number of lines that a text fills on a terminal of 100 columns.
 fn lines_on_a_terminal(text: &str) -> usize {
     text.lines().map(|line| line.chars().count().max(1).div_ceil(100)).sum()
 }
@@ -43,7 +44,7 @@ fn lines_on_a_terminal(text: &str) -> usize {
 const MIGRATIONS: &str =
     "[[tier]]\ntier = \"R3\"\npaths = [\"db/\"]\nwhy = \"a migration cannot be run back\"\n";
 
-/// D-5, AA-5: all cases are tried, and each failing one is reported with the decision and its reason.
+/// D-5, AA-5: all cases are evaluated, and each failing one is reported with the decision and its reason.
 #[test]
 fn policy_test_reports_each_failing_case() {
     let (_directory, root) = ruled(MIGRATIONS);
@@ -106,7 +107,7 @@ fn policy_test_prints_a_json_document() {
     assert_eq!(document["cases"], expected);
 }
 
-/// D-4: a file without a case is refused, and the operator gets an example of one.
+/// D-4: a test file without cases is rejected, and the error shows an example case.
 #[test]
 fn policy_test_without_cases_fails_with_an_example() {
     let (_directory, root) = workspace();
@@ -133,13 +134,13 @@ fn policy_test_without_cases_fails_with_an_example() {
     assert!(
         test(&[]).stderr.contains(": line 5: unknown key `case.teir` (did you mean `tier`?); ")
     );
-    // A policy that cannot be read decides no case.
+    // A policy that cannot be parsed cannot decide a case.
     fs::write(root.join("actum.test.toml"), example).unwrap();
     rule(&root, "[scpoe]\n");
     assert!(test(&[]).stderr.contains("cannot use this workspace's policy"));
 }
 
-/// AEC-11: the recorded decision, by the policy of that time.
+/// AEC-11: a run's decision is explained with the policy that was in force when it was made.
 #[test]
 fn run_decision_is_explained_with_the_policy_in_force_then() {
     let (_directory, root) = workspace();
@@ -175,7 +176,7 @@ fn run_decision_is_explained_with_the_policy_in_force_then() {
     assert!(explain(&root, &[&run]).stdout.ends_with(": the same decisions\n"));
 }
 
-/// AEC-11, AA-5: a different decision about the change under the current policy is reported.
+/// AEC-11, AA-5: the explanation reports if the current policy would decide differently.
 #[test]
 fn run_explanation_shows_the_decision_under_the_current_policy() {
     let (_directory, root) = workspace();
@@ -194,7 +195,7 @@ fn run_explanation_shows_the_decision_under_the_current_policy() {
     let verdicts = [&document["verdict"], &document["now"]["verdict"], &document["now"]["tier"]];
     assert_eq!(verdicts, ["allow", "deny", "R3"]);
     assert_ne!(document["policy"], document["policy_now"]);
-    // An undo is judged as one, then and now.
+    // An undo is evaluated as an undo, under the recorded policy and the current one.
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let log = json_of(&actum(&root, &["log", "--json"]));
     let undo = log["runs"][0]["run"].as_str().unwrap();
@@ -206,7 +207,7 @@ fn run_explanation_shows_the_decision_under_the_current_policy() {
     assert!(explained.ends_with(", in force then and now\n"), "{explained}");
 }
 
-/// AEC-11: a decision whose documents are incomplete is not explained.
+/// AEC-11: a decision is not explained if any of its documents is missing.
 #[test]
 fn decision_with_missing_documents_is_not_explained() {
     let (_directory, root) = workspace();
@@ -223,7 +224,7 @@ fn decision_with_missing_documents_is_not_explained() {
     assert_eq!((refused.code, &json_of(&refused)["reason"]), (4, &json!("REPLAY_REF_MISSING")));
 }
 
-/// D-5: a path that looks like a run can be named, and so can a word that is no run.
+/// D-5: a path that resembles a run id can be explained, and so can a word that is not a run.
 #[test]
 fn path_resembling_a_run_id_can_be_explained_as_a_path() {
     let (_directory, root) = workspace();
@@ -237,7 +238,7 @@ fn path_resembling_a_run_id_can_be_explained_as_a_path() {
         assert!(explained.stdout.starts_with(&shown), "{explained:?}");
         assert_eq!(explained.stderr, "");
     }
-    // A word that is neither a run nor a file may be mistyped.
+    // A word that is neither a run nor a file may be a typing error.
     let absent = explain(&root, &["zzzz"]);
     assert!(absent.stdout.starts_with("zzzz modified: allowed, R2\n"), "{absent:?}");
     assert_eq!(absent.stderr, "note: there is no run `zzzz`; treating it as a path\n");
@@ -246,7 +247,7 @@ fn path_resembling_a_run_id_can_be_explained_as_a_path() {
     assert_eq!(explain(&root, &["../a"]).code, 2);
 }
 
-/// D-5: a renamed file is judged at both its paths.
+/// D-5: both the old and the new path of a renamed file are evaluated.
 #[test]
 fn a_rename_is_explained_with_both_paths() {
     let (_directory, root) = ruled("[scope]\ndeny = ['vendor/']\n");
@@ -260,7 +261,7 @@ fn a_rename_is_explained_with_both_paths() {
     }
 }
 
-/// AEC-10: the explanation of ordinary cases fits on a screen.
+/// AEC-10: the explanation of a typical case fits on one screen.
 #[test]
 fn an_explanation_fits_on_a_screen() {
     let (_directory, root) = workspace();
@@ -280,7 +281,7 @@ fn an_explanation_fits_on_a_screen() {
     }
 }
 
-/// D-5: a user who trusted a policy gets a message when it has changed.
+/// D-5: a user who trusted a policy is warned when it has changed.
 #[test]
 fn policy_changed_since_it_was_trusted_is_reported() {
     let (_directory, root) = ruled("[protected]\nprofile = \"critical\"\n");
@@ -305,7 +306,7 @@ fn policy_changed_since_it_was_trusted_is_reported() {
     );
 }
 
-/// D-4: a fault of a policy is reported in one line, in the terms of the page on policies.
+/// D-4: a policy error is reported in one line, in the terms of the policy documentation.
 #[test]
 fn policy_errors_name_the_line_and_key_but_not_the_value() {
     let (_directory, root) = ruled("[budget]\nmax_files = \"ten\"\n");
@@ -325,7 +326,7 @@ fn policy_errors_name_the_line_and_key_but_not_the_value() {
     }
 }
 
-/// AEC-6, AEC-11: an operator's access policies are listed, explained for each agent, evaluated, and used again in a
+/// AEC-6, AEC-11: the operator's access policies are listed, explained for each agent, evaluated, and reused in a
 /// replay.
 #[test]
 fn access_policies_are_listed_evaluated_and_replayed() {
@@ -358,7 +359,7 @@ fn access_policies_are_listed_evaluated_and_replayed() {
     assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 in `team.cedar`")));
     let denied = (json!("deny"), json!("forbidden by `no-robots` in `team.cedar`"));
     assert_eq!(access_of(&["--agent", "robot"]), denied);
-    // Values of `door` that docs/policy.md lists, as each entry point sends them.
+    // Values of `door` listed in docs/policy.md, as each entry point sends them.
     for (entry_point, verb) in [
         ("command line", &["apply", "../change.diff"][..]),
         ("exec", &["exec", "--", "touch", "new"]),
@@ -404,7 +405,7 @@ fn access_policies_are_listed_evaluated_and_replayed() {
     let replayed = run(&["replay"]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
     assert!(replayed.stdout.contains("access: allow, permitted by policy 1 in `team.cedar`"));
-    // The recorded policies are evaluated, whatever the current files are.
+    // A replay evaluates the recorded policies, regardless of the current files.
     write("permit (principal, action, resource) when { context.fiels < 3 };\n");
     let refused = run(&["undo"]);
     assert!(
@@ -420,7 +421,8 @@ fn access_policies_are_listed_evaluated_and_replayed() {
     assert_eq!(undone.code, 0, "{undone:?}");
 }
 
-/// D-5, issue 22: a name that starts a program is reported with its tier, and one whose content decides with a note.
+/// D-5, issue 22: a file name that starts a program is reported with its risk tier. A name whose risk depends on the
+/// content is reported with a note.
 #[test]
 fn policy_explain_reports_names_that_start_programs() {
     let (_directory, root) = ruled("");

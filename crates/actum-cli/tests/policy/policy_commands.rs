@@ -1,4 +1,4 @@
-//! Rules about commands as operators use them: listed, tried, and explained, without running a command.
+//! Command rules as operators use them: listed, tested and explained without running a command.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn rule(root: &Path, policy: &str) {
     fs::write(root.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
 }
 
-/// Makes a workspace with this policy, which is trusted.
+/// Creates a workspace with the given policy, and trusts it.
 fn trusted(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     rule(&root, policy);
@@ -28,7 +28,7 @@ fn explain(root: &Path, text: &str) -> Ended {
     actum(root, &["policy", "explain", "--command", text])
 }
 
-/// AA-5, AEC-10: the verdict is reported with the rule that decided, or with the lack of one.
+/// AA-5, AEC-10: the verdict is reported with the rule that decided it, or with the fact that no rule applies.
 #[test]
 fn command_explanation_names_the_deciding_rule() {
     let (_directory, root) = trusted(&format!("{CARGO}{RELEASE}"));
@@ -72,7 +72,7 @@ fn command_explanation_names_the_deciding_rule() {
     );
 }
 
-/// AEC-10: a text that would need a shell is no command, and is not run.
+/// AEC-10: text that needs a shell is not accepted as a command, and is not run.
 #[test]
 fn command_that_needs_a_shell_is_refused_and_not_run() {
     let (_directory, root) = trusted(CARGO);
@@ -93,7 +93,7 @@ fn command_that_needs_a_shell_is_refused_and_not_run() {
     }
 }
 
-/// D-5: rules of a cloned repository are reported as not in force.
+/// D-5: the rules of an untrusted repository are reported as not in force.
 #[test]
 fn policy_check_lists_active_and_ignored_command_rules() {
     let (_directory, root) = workspace();
@@ -112,7 +112,7 @@ fn policy_check_lists_active_and_ignored_command_rules() {
     assert!(trusted.ends_with(&format!("{allows}{asks}")), "{trusted}");
 }
 
-/// D-4: a rule that another one makes useless is a mistake.
+/// D-4: a rule that never applies because of another rule is reported as a mistake.
 #[test]
 fn policy_check_warns_when_a_rule_allows_none_of_its_examples() {
     let (_directory, root) =
@@ -124,7 +124,7 @@ fn policy_check_warns_when_a_rule_allows_none_of_its_examples() {
     assert!(warned.stdout.ends_with(expected), "{}", warned.stdout);
 }
 
-/// AEC-10, D-4: under a policy with such a rule every change is refused, and the line is reported.
+/// AEC-10, D-4: a policy with such a rule blocks every change, and the error names the line.
 #[test]
 fn rule_that_allows_a_shell_by_prefix_invalidates_the_policy() {
     let (_directory, root) = workspace();
@@ -138,7 +138,7 @@ fn rule_that_allows_a_shell_by_prefix_invalidates_the_policy() {
     }
 }
 
-/// AA-5: a command is expected to be allowed, queued or denied.
+/// AA-5: test cases can expect a command to be allowed, queued or denied.
 #[test]
 fn policy_test_evaluates_command_cases() {
     let (_directory, root) = trusted(CARGO);

@@ -1,4 +1,4 @@
-//! Scope of rules: the directories above a workspace, and the reports of tasks in it.
+//! Scope of rules: the directories above a workspace, and the task reports inside it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, command, operator_of, workspace};
 use serde_json::json;
 
-/// Creates one new file through the program, under the operator's policy of the test.
+/// Creates a new file through the program, under the test's operator policy.
 fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
     let file = directory.join("files.json");
     let change = json!({ "files": [{ "path": name, "content": content }] });
@@ -15,7 +15,7 @@ fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
     command(root, &["apply", file.to_str().unwrap()]).output().unwrap().into()
 }
 
-/// D-5, D-4: an empty `.git` makes a directory the root of another workspace and leaves no rule behind.
+/// D-5, D-4: an empty `.git` makes a directory a new root, but the rules of enclosing policies still apply there.
 #[test]
 fn nested_root_obeys_the_rules_of_enclosing_policies() {
     let (directory, root) = workspace();
@@ -38,7 +38,7 @@ fn nested_root_obeys_the_rules_of_enclosing_policies() {
         assert_eq!(actum(&at, &["init"]).code, 0);
         apply(place, &at, name, "text\n")
     };
-    // No workspace is made at all where every file is protected or risky.
+    // No workspace can be created where every file is protected or risky.
     fs::create_dir_all(root.join(".husky/.git")).unwrap();
     let refused = actum(&root.join(".husky"), &["init"]);
     assert_eq!(refused.code, 1, "{refused:?}");
@@ -88,7 +88,8 @@ fn nested_root_obeys_the_rules_of_enclosing_policies() {
         let applied = deeper(at, name);
         assert_eq!(applied.code, 0, "{at}: {applied:?}");
     }
-    // An enclosing policy that cannot be read lets nothing pass, and sets no keys that are the operator's.
+    // An enclosing policy that cannot be parsed blocks everything, and cannot set keys that are reserved for the
+    // operator.
     for text in ["version = 1\n[scope\n", "version = 1\n[sandbox]\nread = ['/srv']\n"] {
         fs::write(root.join("actum.toml"), text).unwrap();
         let refused = deeper("lib", "b.c");
@@ -98,12 +99,12 @@ fn nested_root_obeys_the_rules_of_enclosing_policies() {
             "{refused:?}"
         );
     }
-    // In a directory with write permission for all users its policy is ignored.
+    // The policy in a world-writable directory is ignored.
     fs::set_permissions(&root, Permissions::from_mode(0o777)).unwrap();
     assert_eq!(deeper("lib", "b.c").code, 0);
 }
 
-/// D-5, D-4: a root that is chosen further up leaves no rule of a repository behind.
+/// D-5, D-4: choosing a root above a repository does not bypass the repository's rules.
 #[test]
 fn root_above_a_repository_does_not_bypass_its_rules() {
     let (directory, root) = workspace();
@@ -137,7 +138,7 @@ fn root_above_a_repository_does_not_bypass_its_rules() {
     assert!(!repository.join("infra/x").exists());
 }
 
-/// EX-16, EX-4, D-5: no change rewrites the files that roll a task back, or an active plan.
+/// EX-16, EX-4, D-5: no change can rewrite an active plan or the files from which a task is rolled back.
 #[test]
 fn task_reports_and_active_plans_are_protected_from_changes() {
     let (directory, root) = workspace();
@@ -155,7 +156,7 @@ fn task_reports_and_active_plans_are_protected_from_changes() {
         assert_eq!(refused.code, 1, "{path}: {refused:?}");
         assert!(refused.stderr.contains("task reports, rollback data"), "{refused:?}");
     }
-    // Cases of `actum policy test` decide nothing.
+    // The cases of `actum policy test` do not affect any decision.
     for path in
         ["agent/agent_outputs/notes.md", "agent/temp/reports/x/rollback.sh", "actum.test.toml"]
     {
@@ -163,7 +164,7 @@ fn task_reports_and_active_plans_are_protected_from_changes() {
     }
 }
 
-/// EX-4: a new file in place of a directory of reports would make every task fail, so it needs approval.
+/// EX-4: a file in place of a report directory would make every task fail, so creating one needs approval.
 #[test]
 fn file_in_place_of_a_report_directory_needs_approval() {
     let (directory, root) = workspace();
@@ -178,7 +179,7 @@ fn file_in_place_of_a_report_directory_needs_approval() {
     }
 }
 
-/// D-5: an edit of a file over 16 MiB is judged in parts, and git reads only the beginning.
+/// D-5: edits of files over 16 MiB are evaluated in parts, but git reads only the beginning of the file.
 #[test]
 fn edit_of_a_large_file_cannot_create_a_git_head() {
     let (directory, root) = workspace();

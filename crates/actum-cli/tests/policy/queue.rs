@@ -1,4 +1,4 @@
-//! Plans that wait for an approval, as agents and operators use them.
+//! Plans that wait for approval, as agents and operators use them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const CI: &str = ".github/workflows/ci.yml";
 
-/// Makes a workspace with an approval key under a passphrase, and a change that needs an approval.
+/// Creates a workspace with a passphrase-protected approval key, and a change that needs approval.
 fn asking() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
     let file = directory.path().join("passphrase");
@@ -34,7 +34,7 @@ fn value(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-/// Requests the change; returns its pending plan.
+/// Requests the change, and returns the id of its pending plan.
 fn asked(root: &Path) -> String {
     let ended = actum(root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
     assert_eq!(ended.code, 6, "{ended:?}");
@@ -65,7 +65,7 @@ fn risky_change_is_queued_shown_approved_and_recorded_in_a_receipt() {
     let approved = answered(&root, &["approve", plan]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
-    // The receipt names the approver, the key, and its protection.
+    // The receipt names the approver, the key, and how the key is protected.
     assert_eq!(actum(&root, &["receipt", "--output", "../receipt.json"]).code, 0);
     assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 0);
     let record = value(&actum(&root, &["show", "--json"]))["record"].clone();
@@ -78,14 +78,14 @@ fn risky_change_is_queued_shown_approved_and_recorded_in_a_receipt() {
     assert_eq!(twice.code, 1);
     assert!(twice.stderr.contains("an approval can be used only once"), "{twice:?}");
     assert_eq!(actum(&root, &["queue"]).stdout, "no pending plans\n");
-    // An ended plan is found here by its beginning as well.
+    // A finished plan can also be found by a prefix of its id.
     assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
-    // Its undo is a change like any other.
+    // Undoing the run is evaluated like any other change.
     assert_eq!(actum(&root, &["undo"]).code, 6);
     assert!(root.join(CI).exists());
 }
 
-/// AA-5: an approval under another umask carries out the change that was shown.
+/// AA-5: an approval under a different umask still carries out the change exactly as shown.
 #[test]
 fn plan_keeps_the_umask_of_its_request() {
     let (_directory, root) = asking();
@@ -99,7 +99,7 @@ fn plan_keeps_the_umask_of_its_request() {
     assert_eq!((mode("new"), mode(CI)), (0o644, 0o644));
 }
 
-/// AA-5: two requests that differ only in the modes of new files are distinguished.
+/// AA-5: two requests that differ only in the modes of new files are distinguishable.
 #[test]
 fn change_that_differs_only_in_mode_shows_both_modes() {
     let (_directory, root) = asking();
@@ -110,7 +110,8 @@ fn change_that_differs_only_in_mode_shows_both_modes() {
     assert!(shown.contains("the resulting mode of `new` changed (0644 -> 0600)"), "{shown}");
 }
 
-/// FO-5, AA-5, EX-20: only the actor of a run undoes it without the gates, and only if the run needed no approval.
+/// FO-5, AA-5, EX-20: an undo bypasses the gates only for the actor who made the run, and only if the run needed no
+/// approval.
 #[test]
 fn undo_of_approved_or_foreign_work_is_evaluated_as_a_new_change() {
     let (directory, root) = asking();
@@ -127,7 +128,7 @@ fn undo_of_approved_or_foreign_work_is_evaluated_as_a_new_change() {
         fs::write(directory.path().join("delete.diff"), diff).unwrap();
         actum(&root, &[&["apply", "../delete.diff", "--json"], arguments].concat())
     };
-    // A key that one agent deleted can be restored by that agent and by the user, and by no other agent.
+    // A key deleted by one agent can be restored by that agent or the user, but not by another agent.
     for (by, code) in [("other", 1), ("builder", 0), ("", 0)] {
         let deleted = delete("key.txt", &["--agent", "builder"]);
         assert_eq!(deleted.code, 0, "{deleted:?}");
@@ -144,7 +145,7 @@ fn undo_of_approved_or_foreign_work_is_evaluated_as_a_new_change() {
         }
         assert_eq!(fs::read_to_string(root.join("key.txt")).unwrap(), key);
     }
-    // A workflow whose deletion was approved is restored only with another approval.
+    // Restoring a workflow whose deletion was approved needs another approval.
     let waits = delete(CI, &["--agent", "builder"]);
     assert_eq!(waits.code, 6, "{waits:?}");
     let plan = value(&waits)["plan"].as_str().unwrap().to_owned();
@@ -161,7 +162,7 @@ fn undo_of_approved_or_foreign_work_is_evaluated_as_a_new_change() {
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
 }
 
-/// FO-5: an undo without a run undoes the actor's own newest change, wherever the changes of others are.
+/// FO-5: an undo without a run id undoes the actor's own newest change, even if other actors made later changes.
 #[test]
 fn undo_without_a_run_reverts_the_actors_newest_change() {
     let (directory, root) = workspace();
@@ -198,12 +199,12 @@ fn undo_without_a_run_reverts_the_actors_newest_change() {
     // A user owns the changes of all agents that work for them.
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert!(!root.join("c").exists() && root.join("b").exists());
-    // If it is named, the change of another agent is undone as well.
+    // Another agent's change can be undone if its run is named.
     assert_eq!(actum(&root, &["undo", "--agent", "a", &b]).code, 0);
     assert!(!root.join("b").exists());
 }
 
-/// FO-5: a redo without a run repeats the actor's own newest undo, wherever the undos of others are.
+/// FO-5: a redo without a run id reverts the actor's own newest undo, even if other actors made later undos.
 #[test]
 fn redo_without_a_run_reverts_the_actors_newest_undo() {
     let (directory, root) = workspace();
@@ -242,7 +243,7 @@ fn redo_without_a_run_reverts_the_actors_newest_undo() {
         assert!(message.contains(&of_b) && message.contains("by the agent `b`"), "{message}");
         assert!(error["hints"].to_string().contains(&format!("actum redo {of_b}")), "{error}");
     }
-    // If it is named, the undo of another agent is undone as well.
+    // Another agent's undo can be reverted if its run is named.
     assert_eq!(actum(&root, &["redo", "--agent", "a", &of_b]).code, 0);
     assert!(root.join("b").exists());
     // A user owns the undos of all agents that work for them.
@@ -298,7 +299,7 @@ fn repeated_request_reports_why_the_plan_was_denied() {
     assert!(!root.join(CI).exists());
 }
 
-/// AA-5: an approval after the files of the workspace changed.
+/// AA-5: a plan cannot be approved after files in the workspace changed.
 #[test]
 fn stale_plan_cannot_be_approved_and_names_the_changed_files() {
     let (_directory, root) = asking();
@@ -317,7 +318,7 @@ fn stale_plan_cannot_be_approved_and_names_the_changed_files() {
     assert_eq!(denied.code, 0, "{denied:?}");
 }
 
-/// AA-5: no entry point of an agent can approve.
+/// AA-5: agents cannot approve through any entry point.
 #[test]
 fn approve_and_deny_require_the_passphrase() {
     let (directory, root) = asking();
@@ -333,7 +334,7 @@ fn approve_and_deny_require_the_passphrase() {
     assert!(!root.join(CI).exists());
     let unknown = actum(&root, &["approve", "zzzz", "--json"]);
     assert_eq!(value(&unknown)["reason"], "UNKNOWN_PLAN");
-    // Without any key, the message reports that.
+    // Without any approval key, the error reports that none exists.
     let (directory, root) = workspace();
     change(directory.path(), "on: push\n");
     let plan = asked(&root);
@@ -341,7 +342,7 @@ fn approve_and_deny_require_the_passphrase() {
     assert!(refused.stderr.contains("actum key make approval"), "{refused:?}");
 }
 
-/// AA-5: without a reader of the plan no decision is made, and a watch ends when its reader does.
+/// AA-5: no decision is made without a reader for the plan, and `--watch` ends when its reader closes the output.
 #[test]
 fn status_and_queue_watch_report_pending_plans() {
     let (_directory, root) = asking();
@@ -367,7 +368,7 @@ fn status_and_queue_watch_report_pending_plans() {
     assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([]));
 }
 
-/// AA-5: the data beside the ledger is compared with it.
+/// AA-5: the request stored beside the ledger is compared with the ledger.
 #[test]
 fn tampered_queue_request_is_not_carried_out() {
     let (_directory, root) = asking();
@@ -414,7 +415,8 @@ fn notify_command_runs_once_per_plan_and_only_operators_can_set_it() {
     assert!(run().stderr.contains("absolute path"));
 }
 
-/// AA-5: the excessive requests of one agent are rejected in one act, and none of others.
+/// AA-5: an operator can deny all plans of an agent that floods the queue with one command, without affecting the plans
+/// of others.
 #[test]
 fn deny_all_denies_every_plan_of_an_agent_or_workspace() {
     let (directory, root) = asking();
@@ -446,8 +448,8 @@ fn deny_all_denies_every_plan_of_an_agent_or_workspace() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// AA-5, issue 22 (claims): the queue holds the plans of all workspaces; `deny --all` denies those of one, and with an
-/// agent those of the agent everywhere.
+/// AA-5, issue 22 (claims): the queue holds the plans of all workspaces. `deny --all` denies those of one workspace, or
+/// those of one agent in all workspaces.
 #[test]
 fn queue_spans_workspaces_and_deny_all_covers_one_workspace_or_agent() {
     let (directory, root) = asking();
@@ -474,7 +476,7 @@ fn queue_spans_workspaces_and_deny_all_covers_one_workspace_or_agent() {
     assert_eq!(waiting(), [other[1].clone()].into());
 }
 
-/// AA-5, issue 22 (claims): a file can have another effect at another path.
+/// AA-5, issue 22 (claims): a renamed file is shown in full because it may have a different effect at its new path.
 #[test]
 fn renamed_file_is_shown_in_full() {
     let (directory, root) = asking();
@@ -492,7 +494,8 @@ fn renamed_file_is_shown_in_full() {
     }
 }
 
-/// AA-5, D-5, issue 22 (claims): the caller gives the operator's command neither programs nor a home.
+/// AA-5, D-5, issue 22 (claims): the caller controls neither the programs nor the home of the operator's notify
+/// command.
 #[test]
 fn notify_command_gets_its_environment_from_the_system() {
     let (directory, root) = asking();
@@ -545,7 +548,7 @@ fn notify_command_gets_its_environment_from_the_system() {
     );
 }
 
-/// D-4: a NUL byte hides no text from the approver, and content that is not shown is reported.
+/// D-4: a NUL byte cannot hide text from the approver, and the output states if content is not shown.
 #[test]
 fn text_with_a_nul_byte_is_shown_and_binary_content_is_summarized() {
     let (directory, root) = workspace();
@@ -563,7 +566,7 @@ fn text_with_a_nul_byte_is_shown_and_binary_content_is_summarized() {
     drop(directory);
 }
 
-/// D-4, AEC-8: the umask of one command does not close the queue and the workspace to all later ones.
+/// D-4, AEC-8: the umask of one command does not lock later commands out of the queue or the workspace.
 #[test]
 fn umask_does_not_make_state_unusable_for_its_owner() {
     let (directory, _) = workspace();
@@ -578,7 +581,7 @@ fn umask_does_not_make_state_unusable_for_its_owner() {
     let again = actum(&root, &["apply", "ci.json"]);
     assert_eq!(again.code, 6, "{again:?}");
     assert_eq!(actum(&root, &["status"]).code, 0);
-    // It does not let every user write the files beside runs, either.
+    // A permissive umask does not let other users write the files beside runs, either.
     assert_eq!(under_umask("000", &root, &["key", "export", "-o", "keys.json"]).code, 0);
     let mode = fs::metadata(root.join("keys.json")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o664);

@@ -1,4 +1,4 @@
-//! Start directory of the program, and destinations of its output.
+//! Directory in which the program starts, and destinations of its output.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,7 +13,7 @@ fn workspace_is_found_from_a_subdirectory_and_by_path() {
     let below = root.join("sub");
     assert_eq!(actum(&below, &["apply", "../../change.diff"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "one\n");
-    // The ledger is that of the workspace, which is bound to it.
+    // The command uses the ledger to which the workspace is bound.
     let from_above = |arguments: &[&str]| {
         let mut command = command(directory.path(), arguments);
         command.env("ACTUM_HOME", crate::program::home_of(&root));
@@ -22,7 +22,7 @@ fn workspace_is_found_from_a_subdirectory_and_by_path() {
     };
     assert_eq!(from_above(&["-C", "workspace/sub", "undo"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "1\n");
-    // The input is found in the directory of `-C`, too.
+    // The input path is also resolved in the directory given by `-C`.
     assert_eq!(from_above(&["apply", "-C", "workspace", "../change.diff"]).code, 0);
     assert!(!below.join(".actum").exists() && !directory.path().join(".actum").exists());
 }
@@ -138,14 +138,14 @@ fn log_shows_the_newest_runs_and_counts_the_older_ones() {
     assert_eq!(log.stderr, "note: older runs not shown: 1; run `actum log -n 2` to list all\n");
 }
 
-/// Keeps this many of the newest runs, by the operator's policy.
+/// Sets an operator policy that keeps this many of the newest runs.
 fn retain(root: &std::path::Path, runs: u64) {
     let policy = crate::program::operator_of(root).join("actum/actum.toml");
     fs::create_dir_all(policy.parent().unwrap()).unwrap();
     fs::write(policy, format!("version = 1\n[retention]\nruns = {runs}\ndays = 0\n")).unwrap();
 }
 
-/// FO-9: a forgotten run cannot be undone, and a kept one can.
+/// FO-9: a run that `gc` removed cannot be undone, but the kept ones can.
 #[test]
 fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     let (_directory, root) = workspace();
@@ -162,7 +162,7 @@ fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// D-5: a workspace in a directory that others may write holds nothing below it, and the error names it.
+/// D-5: a workspace in a world-writable directory is ignored from its subdirectories, and the error names it.
 #[test]
 fn workspace_in_a_shared_directory_is_ignored_from_subdirectories() {
     let directory = tempfile::tempdir().unwrap();
@@ -191,11 +191,11 @@ fn workspace_in_a_shared_directory_is_ignored_from_subdirectories() {
     let made = format!("note: created a workspace in {}\nnote: {skipped}", below.display());
     assert_eq!(applied.stderr, made);
     assert_eq!(text(&below, "a.txt"), "a\n");
-    // It is used if it is named.
+    // The workspace is used if it is named explicitly.
     assert_eq!(actum(&below, &["-C", "..", "status"]).code, 0);
 }
 
-/// D-5: the state directory of another user above does not block a directory below it.
+/// D-5: another user's state directory above does not block the use of a directory below it.
 #[test]
 fn enclosing_workspace_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn enclosing_workspace_of_another_user_is_ignored() {
         root.display()
     );
     assert!(refused.stderr.contains(&why), "{refused:?}");
-    // A directory of another user ends discovery, too.
+    // Discovery also stops at a directory that another user owns.
     assert_eq!(actum(&root, &["init"]).code, 0);
     assert_eq!(actum(&root.join("project/other"), &["status"]).code, 0);
     std::os::unix::fs::chown(root.join("project"), Some(12345), None).unwrap();
@@ -224,8 +224,8 @@ fn enclosing_workspace_of_another_user_is_ignored() {
     assert_eq!(refused.code, 1);
 }
 
-/// D-5, AEC-8: no directory above the home directory is a workspace of a directory in it. The home directory is the one
-/// that the system knows, in a mount namespace here, since no variable selects another one.
+/// D-5, AEC-8: workspace discovery does not go above the user's home directory. The password database defines that
+/// directory, so this test runs in a mount namespace.
 #[test]
 fn discovery_ends_at_the_home_directory() {
     let directory = tempfile::tempdir().unwrap();
@@ -262,7 +262,8 @@ fn discovery_ends_at_the_home_directory() {
     assert_eq!(status().code, 0);
 }
 
-/// FO-9: a collection that ends undo is recorded, and below the operator's retention it needs the approval key.
+/// FO-9: a collection that makes runs impossible to undo is recorded, and one below the operator's retention needs the
+/// approval key.
 #[test]
 fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     let (directory, root) = workspace();
@@ -294,11 +295,11 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     fs::write(directory.path().join("wrong"), "some other words entirely\n").unwrap();
     fs::set_permissions(directory.path().join("wrong"), fs::Permissions::from_mode(0o600)).unwrap();
     assert_ne!(forget("../wrong").code, 0);
-    // The guess is an alert, and nothing is forgotten.
+    // A wrong passphrase raises an alert, and no run is removed.
     assert_eq!(entries(), before + 1);
     let before = before + 1;
     assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 4);
-    // The default limits forget nothing of these, and record nothing.
+    // Within the default limits nothing is removed and nothing is recorded.
     assert_eq!(actum(&root, &["gc"]).code, 0);
     assert_eq!(entries(), before);
     let log: serde_json::Value =
@@ -328,7 +329,7 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// FO-9: within the retention no approval key is needed, and the ledger records it all the same.
+/// FO-9: a collection within the retention needs no approval key, but the ledger still records it.
 #[test]
 fn gc_within_the_retention_is_recorded() {
     let (_directory, root) = workspace();
@@ -348,7 +349,7 @@ fn gc_within_the_retention_is_recorded() {
     assert!(refused.stderr.contains("it sets `retention`"), "{refused:?}");
 }
 
-/// AEC-8: a full ledger starts no run and reports how to continue; the recorded entries stay readable.
+/// AEC-8: a full ledger starts no new run and reports how to continue. The recorded entries remain readable.
 #[test]
 fn full_ledger_refuses_new_runs_and_reports_the_limit() {
     let (_directory, root) = workspace();
@@ -357,7 +358,7 @@ fn full_ledger_refuses_new_runs_and_reports_the_limit() {
     fs::create_dir_all(policy.parent().unwrap()).unwrap();
     fs::write(&policy, "version = 1\n[ledger]\nmax_bytes = 4096\n").unwrap();
     let before = text(&root, "a.txt");
-    // An undo has a sixteenth of the limit beyond it.
+    // An undo may exceed the limit by a sixteenth.
     let refused = actum(&root, &["undo"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("and its limit is 4352; no new run, plan"), "{refused:?}");
@@ -367,13 +368,13 @@ fn full_ledger_refuses_new_runs_and_reports_the_limit() {
     assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 2);
     fs::write(&policy, "version = 1\n").unwrap();
     assert_eq!(actum(&root, &["undo"]).code, 0);
-    // A workspace cannot limit the ledger of others.
+    // A workspace cannot limit the size of a ledger that others share.
     fs::write(root.join("actum.toml"), "version = 1\n[ledger]\nmax_bytes = 1\n").unwrap();
     let refused = actum(&root, &["apply", "../change.diff"]);
     assert!(refused.stderr.contains("it sets `ledger`"), "{refused:?}");
 }
 
-/// AEC-8: if memory is short, a command ends by itself, and reports the reason if it still can.
+/// AEC-8: a command that runs out of memory exits by itself, and reports the reason if it still can.
 #[test]
 fn low_memory_fails_with_an_error_instead_of_hanging() {
     use std::os::unix::process::ExitStatusExt;
@@ -398,7 +399,7 @@ fn low_memory_fails_with_an_error_instead_of_hanging() {
     assert!(explained > 0, "no limit kept the writer of the ledger from starting");
 }
 
-/// AEC-8, issue 22 (claims): other users read nothing of the state of a workspace, whatever the umask.
+/// AEC-8, issue 22 (claims): other users cannot read the state of a workspace, whatever the umask.
 #[test]
 fn workspace_state_is_inaccessible_to_other_users() {
     let (_directory, root) = workspace();
@@ -409,7 +410,7 @@ fn workspace_state_is_inaccessible_to_other_users() {
         while let Some(path) = left.pop() {
             let found = fs::symlink_metadata(&path).unwrap();
             let expected = if found.is_dir() { 0o700 } else { 0o600 };
-            // Staged and kept files have the modes of files in the workspace, in directories that are closed.
+            // Staged and kept files have the modes of workspace files, but the directories around them are private.
             let is_of_workspace = ["keep", "stage"]
                 .iter()
                 .any(|name| found.is_file() && path.starts_with(root.join(".actum").join(name)));
@@ -426,7 +427,7 @@ fn workspace_state_is_inaccessible_to_other_users() {
     }
 }
 
-/// FO-7, issue 22 (claims): a symbolic link on the way to the root is followed, and the root is its target.
+/// FO-7, issue 22 (claims): a symbolic link to the root is followed, and its target becomes the root.
 #[test]
 fn symlink_to_the_root_resolves_to_the_target_workspace() {
     let (directory, root) = workspace();
@@ -441,7 +442,7 @@ fn symlink_to_the_root_resolves_to_the_target_workspace() {
     }
 }
 
-/// AEC-8, issue 22 (claims): a workspace around a mounted file system is not discovered from inside it.
+/// AEC-8, issue 22 (claims): discovery from inside a mounted file system does not find a workspace around it.
 #[test]
 fn discovery_ends_at_the_file_system_boundary() {
     let (_directory, root) = workspace();
@@ -459,7 +460,8 @@ fn discovery_ends_at_the_file_system_boundary() {
     assert_eq!(actum(&root.join("mounted"), &["status"]).code, 0);
 }
 
-/// AA-9: a core file would hold private keys, and be written into the current directory past all gates (core(5)).
+/// AA-9: a core file would contain private keys and be written to the current directory without passing a gate
+/// (core(5)).
 #[test]
 fn core_files_are_disabled_regardless_of_the_inherited_limit() {
     let (_directory, root) = workspace();
@@ -472,7 +474,7 @@ fn core_files_are_disabled_regardless_of_the_inherited_limit() {
     apply.current_dir(&root).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut reading = apply.spawn().unwrap();
     let mut input = reading.stdin.take().unwrap();
-    // More than a pipe holds: once it is written, the program is reading.
+    // The input is larger than a pipe holds, so the program is reading once all of it is written.
     input.write_all(&vec![b'\n'; 1 << 18]).unwrap();
     let limits = fs::read_to_string(format!("/proc/{}/limits", reading.id())).unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();

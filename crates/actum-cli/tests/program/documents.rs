@@ -7,10 +7,10 @@ use actum_api::DocumentType;
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// Documents that are contracts of their own, with their fields in another order than in the types.
+/// Documents with a published format of their own, whose field order differs from the types.
 const OF_OTHER_ORDER: [&str; 2] = ["actum.keyring/1", "actum.task-status/1"];
 
-/// Returns the type and schema of each document, by its format.
+/// Returns the type and schema of each document format.
 fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)> {
     static KNOWN: OnceLock<BTreeMap<&str, (&DocumentType, Validator)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -23,8 +23,8 @@ fn known() -> &'static BTreeMap<&'static str, (&'static DocumentType, Validator)
     })
 }
 
-/// Checks a document: it is valid against its schema, and its type parses it and writes it unchanged. Returns false if
-/// `actum-api` has no type of the document.
+/// Checks that a document is valid against its schema, and that its type parses it and writes it unchanged. Returns
+/// false if `actum-api` has no type for the document.
 pub(crate) fn check_document(text: &str) -> bool {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
     let Some(format) = document.get("format").and_then(Value::as_str) else { return false };

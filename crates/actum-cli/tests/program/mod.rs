@@ -1,5 +1,5 @@
-//! Starts the program in a directory, with an empty environment and the usual umask. Each JSON document in its output
-//! is checked against its published schema.
+//! Starts the program in a directory with an empty environment and the usual umask. Each JSON document in its output is
+//! checked against its published schema.
 
 pub(crate) mod documents;
 
@@ -33,20 +33,20 @@ impl From<Output> for Ended {
     }
 }
 
-/// Returns the directory of the operator's configuration, beside the home. Most tests have none, so that no policy of
-/// the real user is in force in a test.
+/// Returns the operator's configuration directory, beside the ledger home. It does not exist in most tests, so the real
+/// user's policy never applies.
 pub(crate) fn operator_of(directory: &Path) -> PathBuf {
     home_of(directory).with_file_name("config")
 }
 
-/// Returns the program, about to be started in `directory`.
+/// Returns a command that would start the program in `directory`.
 pub(crate) fn command(directory: &Path, arguments: &[&str]) -> Command {
     command_under("022", directory, arguments)
 }
 
-/// Returns the program under another umask.
+/// Returns a command that starts the program under the given umask.
 fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
-    // A umask is set before a program starts, and std has no function for it.
+    // The umask must be set before the program starts, and std has no function for it.
     let script = format!("umask {umask}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_actum")]);
@@ -56,7 +56,7 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     where_policies_count(directory, command)
 }
 
-/// Keys of an operator's policy that loosen rules or let programs do more.
+/// Keys of an operator's policy that loosen rules or give programs more permissions.
 const KEYS_THAT_WIDEN: [&str; 11] = [
     "[sql]",
     "base_directories",
@@ -71,17 +71,17 @@ const KEYS_THAT_WIDEN: [&str; 11] = [
     "decision = \"allow\"",
 ];
 
-/// Returns the command in a place where the whole policy of the operator is in force, if that lets programs do more.
-/// Streams are set afterwards.
+/// Returns a command that runs where all of the operator's policy applies, if that policy gives programs more
+/// permissions. The standard streams must be set afterwards.
 pub(crate) fn where_policies_count(directory: &Path, command: Command) -> Command {
     let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
     let widens = |policy: String| KEYS_THAT_WIDEN.iter().any(|it| policy.contains(it));
     if policy.is_ok_and(widens) { at_known_place(command) } else { command }
 }
 
-/// Returns the command with its `XDG_CONFIG_HOME` as the directory that the system knows for the user's configuration.
-/// It runs in a mount namespace with a password database of its own, since no variable may select that directory.
-/// Streams are set afterwards.
+/// Returns a command whose `XDG_CONFIG_HOME` becomes the user's real configuration directory. No variable may select
+/// that directory, so the command runs in a mount namespace with its own password database. The standard streams must
+/// be set afterwards.
 pub(crate) fn at_known_place(command: Command) -> Command {
     let variable = |name: &str| {
         let mut all = command.get_envs();
@@ -90,7 +90,7 @@ pub(crate) fn at_known_place(command: Command) -> Command {
     let configuration = variable("XDG_CONFIG_HOME").expect("the command says where it is");
     let person = configuration.with_file_name("person");
     fs::create_dir_all(&person).expect("a directory of the test");
-    // The existing file may be a copy of another one, by its link or by its content.
+    // An existing `.config` may belong to a copied home, either as a link or as a directory.
     let link = person.join(".config");
     if fs::read_link(&link).ok().as_ref() != Some(&configuration) {
         drop(fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link)));
@@ -101,8 +101,7 @@ pub(crate) fn at_known_place(command: Command) -> Command {
     within
 }
 
-/// Returns the home of the ledger for `directory`: beside the workspace, in the directory of the test, if there is
-/// space.
+/// Returns the ledger home for `directory`: beside the workspace in the test's directory, if possible.
 pub(crate) fn home_of(directory: &Path) -> PathBuf {
     let temporary = [std::env::temp_dir(), PathBuf::from("/dev/shm"), PathBuf::from("/tmp")];
     let is_top =
@@ -118,8 +117,8 @@ pub(crate) fn home_of(directory: &Path) -> PathBuf {
     }
 }
 
-/// Makes an approval key for `directory`, before anything is recorded there; returns the file that holds its
-/// passphrase.
+/// Creates an approval key for `directory` before anything is recorded there, and returns the path of its passphrase
+/// file.
 #[allow(dead_code, reason = "not every test needs the operator")]
 pub(crate) fn approval_key(directory: &Path) -> String {
     let file = home_of(directory).with_file_name("passphrase-of-approvals");
@@ -131,7 +130,7 @@ pub(crate) fn approval_key(directory: &Path) -> String {
     file
 }
 
-/// Makes a copied installation accept that its configuration is elsewhere, as after a move.
+/// Makes a copied installation accept that its configuration has moved.
 #[allow(dead_code, reason = "not every test copies an installation")]
 pub(crate) fn forget_configuration(directory: &Path) {
     match fs::remove_file(home_of(directory).join("configuration")) {
@@ -145,13 +144,13 @@ pub(crate) fn actum(directory: &Path, arguments: &[&str]) -> Ended {
     command(directory, arguments).output().expect("the program starts").into()
 }
 
-/// Runs the program in `directory` under another umask.
+/// Runs the program in `directory` under the given umask.
 #[allow(dead_code, reason = "few tests need another umask")]
 pub(crate) fn under_umask(umask: &str, directory: &Path, arguments: &[&str]) -> Ended {
     command_under(umask, directory, arguments).output().expect("the program starts").into()
 }
 
-/// Makes a workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.
+/// Creates a workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.
 #[allow(dead_code, reason = "scenarios bring their own files")]
 pub(crate) fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
@@ -172,7 +171,7 @@ pub(crate) fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     (directory, root)
 }
 
-/// Removes the ledger that made the workspace at `root`, so that it belongs to none.
+/// Removes the ledger that created the workspace at `root`, so that it belongs to none.
 #[allow(dead_code, reason = "not every test begins without a ledger")]
 pub(crate) fn without_ledger(root: &Path) {
     fs::remove_dir_all(home_of(root)).expect("the home of the test");
@@ -203,8 +202,8 @@ const NAME: &str = "7kq2m9x4c0vd";
 /// Placeholder for the id of an action.
 const ACTION: &str = "w5j64vq3rg50";
 
-/// Returns the text with placeholders for values that differ between machines: keys are random, and signatures depend
-/// on them.
+/// Returns the text with placeholders for values that differ between machines, such as random keys and the signatures
+/// made with them.
 #[allow(dead_code, reason = "not every test compares whole texts")]
 pub(crate) fn without_chance(text: &str) -> String {
     let mut text = text.to_owned();
@@ -279,7 +278,7 @@ pub(crate) fn without_chance(text: &str) -> String {
         .replace(&format!("  {name}  "), "  ann  ")
 }
 
-/// Replaces each piece of exactly `length` bytes of a kind that follows `marker`.
+/// Replaces each token of exactly `length` characters of a kind that follows `marker`.
 fn replaced_behind(
     text: &str,
     marker: &str,

@@ -26,7 +26,7 @@ use super::program::{Ended, actum, home_of, without_chance, without_ledger};
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
 
-/// Returns the names of all scenario directories, in order.
+/// Returns the names of all scenario directories in sorted order.
 pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(DIRECTORY).unwrap().map(Result::unwrap);
     let directories = entries.filter(|entry| entry.file_type().unwrap().is_dir());
@@ -43,7 +43,7 @@ pub(crate) fn sentence(name: &str) -> &str {
     sentence
 }
 
-/// Plays the scenario of this sentence.
+/// Runs the scenario whose directory name contains this sentence.
 pub(crate) fn play(wanted: &str) {
     let name = names().into_iter().find(|name| sentence(name) == wanted);
     let name = name.unwrap_or_else(|| panic!("there is no scenario NNN_{wanted}"));
@@ -60,10 +60,10 @@ pub(crate) fn play(wanted: &str) {
     compare(&scenario.join("stderr"), &output.stderr);
 }
 
-/// Verbs that show several keys of one ledger, which are distinguished by their positions in the keyring.
+/// Commands that show several keys of one ledger, which are distinguished by their positions in the keyring.
 const LEDGER_VERBS: [&str; 5] = ["key", "ledger", "receipt", "replay", "verify"];
 
-/// Copy of the scenario's files in a directory of its own.
+/// Copy of a scenario's files in a directory of its own.
 struct Stage {
     directory: tempfile::TempDir,
     workspace: PathBuf,
@@ -81,14 +81,14 @@ impl Stage {
                 fs::copy(entry.path(), directory.path().join(entry.file_name())).unwrap();
             }
         }
-        // Made so that no directory above can be used as the workspace.
+        // Create a workspace here, so that no directory above can be used instead.
         assert_eq!(actum(&workspace, &["init"]).code, 0);
-        // A scenario shows the first use as well.
+        // A scenario also shows the first use of a workspace.
         without_ledger(&workspace);
         Self { directory, workspace }
     }
 
-    /// Returns the ids of all runs that ended, oldest first.
+    /// Returns the ids of all finished runs, oldest first.
     fn runs(&self) -> Vec<String> {
         let log = actum(&self.workspace, &["log", "--json", "-n", "1000"]);
         let log: serde_json::Value = serde_json::from_str(&log.stdout).unwrap();
@@ -109,7 +109,7 @@ impl Stage {
         without_chance(&without_times(&text))
     }
 
-    /// Returns the names in the ledger that differ each time.
+    /// Returns the names in the ledger that differ between runs of the test.
     fn names(&self) -> Vec<(String, String)> {
         let home = home_of(&self.workspace);
         let mut names = Vec::new();
@@ -142,7 +142,7 @@ fn placeholder(index: usize) -> String {
     format!("RUN{:09}", index + 1)
 }
 
-/// Output so far.
+/// Transcript of the output so far.
 #[derive(Default)]
 struct Transcript {
     stdout: String,
@@ -188,7 +188,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Replaces each RFC 3339 time in UTC by a fixed one.
+/// Replaces each RFC 3339 time in UTC with a fixed time.
 fn without_times(text: &str) -> String {
     let pattern = "0000-00-00T00:00:00";
     let fits = |candidate: &[u8]| {

@@ -1,11 +1,11 @@
-//! Files, links and directories of a workspace, except `.actum`.
+//! Files, links and directories of a workspace, excluding `.actum`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Content of a directory. A mode is included if it matters.
+/// Content of a directory. Modes are included only where they matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
 
@@ -26,8 +26,8 @@ impl std::fmt::Debug for Content {
 }
 
 impl Tree {
-    /// Reads the files of a scenario in `directory`, with the modes that its file `modes` has for `side`. Of a
-    /// fixture's own modes only the executable bit counts, since git keeps no more.
+    /// Reads the files of a scenario in `directory`, with the modes that the file `modes` lists for `side`. From the
+    /// fixture's own modes only the executable bit is used, because git keeps no more.
     pub(crate) fn of_fixture(directory: &Path, modes: &Path, side: &str) -> Self {
         let mut tree = Self(BTreeMap::new());
         if directory.exists() {
@@ -48,7 +48,7 @@ impl Tree {
         tree
     }
 
-    /// Reads a workspace, with the modes that `expected` has, too.
+    /// Reads a workspace, including modes where `expected` has them.
     pub(crate) fn of_workspace(directory: &Path, expected: &Self) -> Self {
         let mut nodes = BTreeMap::new();
         collect(directory, Path::new(""), &mut nodes);

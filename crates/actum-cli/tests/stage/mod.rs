@@ -1,4 +1,4 @@
-//! Packages in a workspace, and the plans that use them.
+//! Workspace with plugin packages, and the plans that use them.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, command, workspace};
 
-/// Workspace with the packages of actum, an operator who lets code run, and an approval key.
+/// Workspace with the packages of actum, an operator policy that lets code run, and an approval key.
 pub(crate) struct Stage {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -91,7 +91,7 @@ impl Stage {
         acted(self.command(&["action", "run", "-"]), plan)
     }
 
-    /// Runs a plan with a secret in the environment of actum.
+    /// Runs a plan while actum's own environment contains a secret.
     pub(crate) fn act_beside_a_secret(&self, plan: &Value, secret: &str) -> Value {
         let mut command = self.command(&["action", "run", "-"]);
         command.env("SECRET", secret);

@@ -1,4 +1,4 @@
-//! Tasks for tests: plans, envelopes, and their reports.
+//! Tasks for tests: their plans, envelopes and reports.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::fs;
@@ -36,7 +36,7 @@ pub(crate) fn plan(actions: Value) -> Value {
     json!({ "plan_id": "plan-001", "action_plan": actions })
 }
 
-/// Writes a task beside the workspace, as the protocol layer would: approved, with the digests of both documents.
+/// Writes an approved task beside the workspace, with the digests of both documents, as the protocol layer would.
 pub(crate) fn put(root: &Path, plan: &Value, config: &str) {
     let plan = serde_json::to_string_pretty(plan).unwrap();
     fs::write(root.join("../plan.json"), &plan).unwrap();
@@ -64,14 +64,14 @@ pub(crate) fn run(root: &Path, plan: &Value) -> Ended {
     actum(root, &["run", "../task.json"])
 }
 
-/// Runs a plan under another task id, since an id names one task.
+/// Runs a plan under another task id, because each id names a single task.
 pub(crate) fn run_as(root: &Path, id: &str, plan: &Value) -> Ended {
     put(root, plan, "");
     edit_envelope(root, |envelope| envelope["task_id"] = json!(id));
     actum(root, &["run", "../task.json"])
 }
 
-/// Returns the newest directory of reports.
+/// Returns the newest report directory.
 pub(crate) fn report(root: &Path) -> PathBuf {
     let all = fs::read_dir(root.join(REPORTS)).unwrap();
     let mut all: Vec<_> = all.map(|entry| entry.unwrap().path()).collect();
@@ -81,7 +81,7 @@ pub(crate) fn report(root: &Path) -> PathBuf {
     all.pop().unwrap()
 }
 
-/// Returns a document of the newest reports, after a check against its published schema.
+/// Returns a document of the newest reports after validating it against its published schema.
 pub(crate) fn document(root: &Path, name: &str) -> Value {
     let path = report(root).join(name);
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -118,7 +118,7 @@ pub(crate) fn assert_schema(schema: &str, value: &Value) {
     assert!(problems.is_empty(), "{problems:?} in {value:#}");
 }
 
-/// Returns true if all of one value is contained in the other.
+/// Returns true if `whole` contains all of `part`.
 pub(crate) fn is_part_of(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part
@@ -131,7 +131,7 @@ pub(crate) fn is_part_of(part: &Value, whole: &Value) -> bool {
     }
 }
 
-/// Returns all files except those of actum and git, with their bytes.
+/// Returns all files and their bytes, except those of actum and git.
 pub(crate) fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut directories = vec![root.to_owned()];
@@ -151,7 +151,7 @@ pub(crate) fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             }
         }
     }
-    // Directories that only lead to the outputs belong to them.
+    // Directories that only lead to outputs are treated as outputs.
     files.retain(|(path, _)| {
         path != Path::new("agent") || root.join("agent").read_dir().unwrap().count() > 1
     });
@@ -159,7 +159,7 @@ pub(crate) fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// Returns a plan with every kind of action, on files that are made here.
+/// Returns a plan with an action of every kind, and creates the files that it needs.
 pub(crate) fn every_kind(root: &Path) -> Value {
     fs::write(root.join("server.json"), "{\n  // kept\n  \"port\": 80\n}\n").unwrap();
     fs::write(root.join("deploy.yaml"), "replicas: 2 # kept\n").unwrap();
@@ -211,7 +211,7 @@ pub(crate) fn every_kind(root: &Path) -> Value {
     ]))
 }
 
-/// Runs git, which reads no settings but those of the repository.
+/// Runs git with only the settings of the repository.
 pub(crate) fn git(root: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").current_dir(root);
@@ -221,7 +221,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Makes a workspace that is a repository, with all files committed except those of actum.
+/// Creates a workspace that is a git repository, with all files committed except those of actum.
 pub(crate) fn repository() -> (tempfile::TempDir, PathBuf) {
     let (directory, root) = workspace();
     git(&root, &["init", "-q", "-b", "main"]);

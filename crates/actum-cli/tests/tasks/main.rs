@@ -1,4 +1,4 @@
-//! Task plans: `actum run`, `actum rollback` and the scripts.
+//! Task plans: `actum run`, `actum rollback` and the rollback scripts.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Alerts about a task, until the user marks them as seen.
+//! Alerts about a task, which stay pending until the user marks them as seen.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn refused(root: &Path) -> Ended {
     refused_at(root, ".env", "builder")
 }
 
-/// Runs a task with another first file, by another agent.
+/// Runs a task of another agent, which tries to change the given file.
 fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
     put(root, &plan(json!([replace("a", file, "x"), replace("b", ".env.local", "x")])), "");
     let ended = actum(root, &["run", "../task.json", "--agent", agent]);
@@ -28,7 +28,7 @@ fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
     ended
 }
 
-/// EX-18: stderr, the ledger, and the queue.
+/// EX-18: the alert appears on stderr, in the ledger, and in the queue.
 #[test]
 fn alert_about_a_protected_file_stays_in_the_queue_until_seen() {
     let (_directory, root) = workspace();
@@ -37,7 +37,10 @@ fn alert_about_a_protected_file_stays_in_the_queue_until_seen() {
     let open = alerts(&root);
     assert_eq!(open.len(), 1, "{open:?}");
     let number = open[0]["alert"].as_u64().unwrap().to_string();
-    assert!(ended.stderr.contains(&format!("`actum queue` as alert {number}")), "{ended:?}");
+    assert!(
+        ended.stderr.contains(&format!("`actum queue` lists it as alert {number}")),
+        "{ended:?}"
+    );
     assert_eq!(open[0]["code"], 3100);
     assert_eq!(open[0]["actor"]["agent"], "builder");
     assert_eq!(open[0]["root"].as_str(), fs::canonicalize(&root).unwrap().to_str());
@@ -59,7 +62,7 @@ fn alert_about_a_protected_file_stays_in_the_queue_until_seen() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-18: only pending alerts can be marked as seen; a wrong number changes nothing.
+/// EX-18: only pending alerts can be marked as seen, and a wrong number changes nothing.
 #[test]
 fn only_pending_alerts_can_be_marked_as_seen() {
     let (_directory, root) = workspace();
@@ -93,7 +96,8 @@ fn only_pending_alerts_can_be_marked_as_seen() {
     assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no pending alerts\n");
 }
 
-/// EX-18: alerts of one kind, user and workspace are one line, whatever names an agent chooses, and displace no other.
+/// EX-18: alerts with the same kind, user and workspace form one line, whatever names an agent chooses, and displace no
+/// other alert.
 #[test]
 fn alerts_of_one_kind_are_grouped_with_their_count() {
     let (_directory, root) = workspace();
@@ -118,7 +122,7 @@ fn alerts_of_one_kind_are_grouped_with_their_count() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// EX-18: an event that needs no user is reported to the caller alone.
+/// EX-18: an event that needs no action by the user is reported only to the caller.
 #[test]
 fn failed_or_unapproved_tasks_raise_no_alert() {
     let (_directory, root) = workspace();
@@ -129,7 +133,7 @@ fn failed_or_unapproved_tasks_raise_no_alert() {
     assert_eq!(alerts(&root), Vec::<Value>::new());
 }
 
-/// EX-4, D-5: a path that other changes may touch is refused with the profile that protects it, and why.
+/// EX-4, D-5: a path that is protected only from plans is refused, with the protecting profile and the reason.
 #[test]
 fn path_protected_only_for_plans_is_refused_with_its_profile() {
     let (directory, root) = workspace();
@@ -147,8 +151,7 @@ fn path_protected_only_for_plans_is_refused_with_its_profile() {
     assert_eq!(actum(&root, &["apply", "../readme.diff"]).code, 0);
 }
 
-/// EX-4, D-5: a protected target is reported even beside state that no change may touch, or beside another error in the
-/// plan.
+/// EX-4, D-5: a protected target is reported even if the plan also targets actum's own state or has another error.
 #[test]
 fn every_protected_target_is_listed_even_in_an_invalid_plan() {
     let (_directory, root) = workspace();
@@ -186,7 +189,8 @@ fn every_protected_target_is_listed_even_in_an_invalid_plan() {
     assert!(ended.stdout.contains(".env") && ended.stdout.contains(".actum/journal"), "{ended:?}");
 }
 
-/// EX-18, issue 22: an alert is not hidden among others of its kind, and is marked as seen only if it was shown.
+/// EX-18, issue 22: every alert in a group is listed with its message, and only alerts that were shown are marked as
+/// seen.
 #[test]
 fn grouped_alert_messages_are_listed_and_only_shown_ones_are_marked() {
     let (_directory, root) = workspace();
@@ -204,7 +208,7 @@ fn grouped_alert_messages_are_listed_and_only_shown_ones_are_marked() {
     }
     let number = format!("{}..{}", open[0]["alert"], open[0]["last_alert"]);
     assert!(listed.contains(&format!("`actum queue --seen {number}`")), "{listed}");
-    // An alert that was raised after the list was printed.
+    // This alert is raised after the list was printed.
     refused_at(&root, ".env.later", "builder");
     let seen = actum(&root, &["queue", "--seen", &number]);
     assert_eq!(seen.code, 0, "{seen:?}");
@@ -216,7 +220,7 @@ fn grouped_alert_messages_are_listed_and_only_shown_ones_are_marked() {
     assert_eq!(left[0]["messages"], Value::Null);
 }
 
-/// EX-18, issue 22: however many messages an agent makes, the list shows some of them and the number of the others.
+/// EX-18, issue 22: if an agent causes many messages, the list shows some of them and the number of omitted ones.
 #[test]
 fn alert_list_counts_the_messages_it_omits() {
     let (_directory, root) = workspace();

@@ -20,7 +20,7 @@ fn replace(id: &str, target: &str, pattern: &str, replacement: &str) -> Value {
     action(id, "FILE_MODIFY", target, operation)
 }
 
-/// Previews a plan with these actions, which continues after a failure.
+/// Previews a plan with these actions that continues after failures.
 fn previewed(root: &Path, actions: Value) -> Value {
     let plan = json!({
         "plan_id": "plan-001",
@@ -35,7 +35,7 @@ fn previewed(root: &Path, actions: Value) -> Value {
     previewed
 }
 
-/// Returns the outcome of each action: its id, and its error code, or 0 for success.
+/// Returns each action's id with its error code, or 0 for success.
 fn ends(previewed: &Value) -> Vec<(&str, u64)> {
     let actions = previewed["actions"].as_array().unwrap().iter();
     let end = |acted: &'_ Value| match acted["status"].as_str().unwrap() {
@@ -46,7 +46,7 @@ fn ends(previewed: &Value) -> Vec<(&str, u64)> {
     actions.map(|acted| (acted["action_id"].as_str().unwrap(), end(acted))).collect()
 }
 
-/// EX-20: an action that leaves an unparsable file has no effect, and the others are as without it.
+/// EX-20: an action that would leave an unparsable file fails without effect, and does not influence the other actions.
 #[test]
 fn actions_that_would_break_valid_json_or_yaml_fail() {
     let (_directory, root) = workspace();
@@ -101,13 +101,13 @@ fn actions_that_would_break_valid_json_or_yaml_fail() {
     assert_eq!(text(&root, "config.json"), "{\n  \"port\": 1\n}\n");
 }
 
-/// EX-9, EX-20: `SCHEMA_UPDATE` leaves a schema, which other actions need not do.
+/// EX-9, EX-20: `SCHEMA_UPDATE` must leave a valid JSON Schema, unlike other actions.
 #[test]
 fn schema_update_must_leave_a_valid_schema() {
     let (_directory, root) = workspace();
     let schema = "{\n  // kept\n  \"properties\": { \"id\": { \"type\": \"integer\" } }\n}\n";
     fs::write(root.join("order.json"), schema).unwrap();
-    // Its name is no evidence, and it is read to its end.
+    // The file name proves nothing, so the content is read to its end.
     let long = format!("{{ \"title\": \"{}\" }}\n", "x".repeat(20_000));
     fs::write(root.join("order.schema"), long).unwrap();
     let title =
@@ -141,7 +141,7 @@ fn schema_update_must_leave_a_valid_schema() {
     assert!(message(1).contains("expected one of the published drafts"), "{}", message(1));
 }
 
-/// EX-9: each type of action is known; those on files are done, and the two unavailable ones report it.
+/// EX-9: every action type is recognised. File actions are carried out, and the two unavailable types report an error.
 #[test]
 fn each_action_type_is_executed_or_reported_as_unavailable() {
     let (_directory, root) = workspace();
@@ -175,7 +175,7 @@ fn each_action_type_is_executed_or_reported_as_unavailable() {
     assert_eq!(ends(&previewed)[5..], [("sql", 1050), ("pipeline", 1052)]);
 }
 
-/// EX-20: an interpreter, a hook and execute permission must be declared.
+/// EX-20: a plan must declare interpreters, hooks and execute permission.
 #[test]
 fn scripts_and_hooks_must_be_declared_by_the_plan() {
     let (_directory, root) = workspace();
@@ -224,7 +224,7 @@ fn scripts_and_hooks_must_be_declared_by_the_plan() {
     assert!(!diff("run.sh").contains("mode"), "{}", diff("run.sh"));
 }
 
-/// EX-20: a credential in new content is found by the gate, and shown nowhere.
+/// EX-20: the gate finds a credential in new content, and no output shows it.
 #[test]
 fn credential_in_a_plan_is_refused_and_not_shown() {
     let (_directory, root) = workspace();
@@ -235,7 +235,7 @@ fn credential_in_a_plan_is_refused_and_not_shown() {
     let gate = gates.iter().find(|gate| gate["gate"] == "credentials").unwrap();
     assert_eq!(gate["verdict"], "deny", "{gate}");
     assert!(!gate.to_string().contains(&secret));
-    // It is not part of the message about content that cannot be parsed, either.
+    // A message about content that cannot be parsed does not show it, either.
     let broken = previewed(&root, json!([create("a", "keys.json", &format!("{{ {secret} }}\n"))]));
     assert_eq!(ends(&broken), [("a", 1111)]);
     assert!(!broken.to_string().contains(&secret), "{broken}");

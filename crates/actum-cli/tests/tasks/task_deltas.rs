@@ -1,4 +1,4 @@
-//! Backups of large files: block deltas where these are smaller, else copies (EX-13, EX-16, EX-21).
+//! Backups of large files: block deltas if these are smaller, otherwise full copies (EX-13, EX-16, EX-21).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,28 +14,28 @@ use serde_json::{Value, json};
 
 /// Length of a line of the file, in bytes.
 const LINE: usize = 64;
-/// Smallest size of a file that is not held in memory, and so the smallest with a delta.
+/// Smallest size at which a file is not held in memory, and can therefore have a delta.
 const LARGE: usize = (1 << 20) + LINE;
 
-/// Returns a digest as a line, without its last digit.
+/// Returns a digest as a line of text, without its last digit.
 fn digits(number: usize) -> String {
     let digest = Digest::of(&number.to_le_bytes()).to_string();
     digest.get(..LINE - 1).unwrap().to_owned()
 }
 
-/// Returns lines that repeat nowhere.
+/// Returns lines without repetitions.
 fn lines(size: usize) -> Vec<u8> {
     (0..size / LINE).flat_map(|number| (digits(number) + "\n").into_bytes()).collect()
 }
 
-/// Writes the whole file, with one line replaced.
+/// Returns an action that writes the whole file, with one line replaced.
 fn write(id: &str, target: &str, number: usize) -> Value {
     let content = String::from_utf8(lines(LARGE)).unwrap();
     let content = content.replace(&digits(number), &digits(usize::MAX));
     action(id, "FILE_MODIFY", target, json!({ "type": "content", "content": content }))
 }
 
-/// Replaces a line by another of the same length.
+/// Returns an action that replaces a line with another one of equal length.
 fn edit(id: &str, target: &str, number: usize) -> Value {
     let (pattern, replacement) = (digits(number), digits(usize::MAX - number));
     let operation =
@@ -54,7 +54,7 @@ fn backups(root: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Returns the number of bytes of the files below a directory.
+/// Returns the total size of the files below a directory, in bytes.
 fn stored(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
     entries
@@ -65,7 +65,8 @@ fn stored(directory: &Path) -> u64 {
         .sum()
 }
 
-/// EX-13, EX-16: the backup of a large file is the blocks that changed, and both ways back restore the file from it.
+/// EX-13, EX-16: the backup of a large file contains only the changed blocks, and both the script and `rollback`
+/// restore the file from it.
 #[test]
 fn large_file_is_backed_up_by_block_and_restored_by_script_or_rollback() {
     let name = "it's a \"name\"\nof = 'two' lines";
@@ -109,7 +110,7 @@ fn large_file_is_backed_up_by_block_and_restored_by_script_or_rollback() {
     }
 }
 
-/// EX-16: a file that was edited later is reported, and stays unchanged.
+/// EX-16: a file that was edited after the task is reported and left unchanged.
 #[test]
 fn rollback_of_a_large_file_edited_since_is_refused() {
     let (_directory, root) = workspace();
@@ -129,7 +130,7 @@ fn rollback_of_a_large_file_edited_since_is_refused() {
     assert!(tree(&root) == left);
 }
 
-/// EX-16: a delta that was rewritten is refused, as a copy is.
+/// EX-16: a modified delta is rejected, like a modified copy.
 #[test]
 fn rollback_with_a_rewritten_delta_is_refused() {
     let (_directory, root) = workspace();
@@ -148,7 +149,7 @@ fn rollback_with_a_rewritten_delta_is_refused() {
     assert!(tree(&root) == before);
 }
 
-/// EX-16: if the workspace has lost the blocks of its history, those of the backup restore the file.
+/// EX-16: if the workspace history has lost its blocks, the backup's blocks restore the file.
 #[test]
 fn rollback_uses_the_backup_delta_when_the_history_lost_its_own() {
     let (_directory, root) = workspace();
@@ -165,8 +166,8 @@ fn rollback_uses_the_backup_delta_when_the_history_lost_its_own() {
     assert!(tree(&root) == before);
 }
 
-/// EX-16: a delta restores the old content only from the result of the run, so nothing removes that before the old
-/// content is at the path.
+/// EX-16: a delta can restore the old content only from the result of the run, so the result is kept until the old
+/// content is in place.
 #[test]
 fn moved_aside_file_is_kept_until_the_delta_is_applied() {
     let aside = displaced_name(&RelPath::new(b"large").unwrap());
@@ -193,14 +194,14 @@ fn moved_aside_file_is_kept_until_the_delta_is_applied() {
     }
 }
 
-/// EX-16: a task of an earlier version, whose backup of a large file is a copy, is rolled back as before.
+/// EX-16: a task from an earlier version, which backed up a large file as a full copy, can still be rolled back.
 #[test]
 fn manifest_with_whole_copies_of_large_files_still_rolls_back() {
     for by_script in [true, false] {
         let (_directory, root) = workspace();
         fs::write(root.join("large"), lines(LARGE)).unwrap();
         let before = tree(&root);
-        // More than a quarter of it changes.
+        // The edit changes more than a quarter of the file.
         let operation = json!({ "type": "line_insert", "line_number": 1, "content": "first\n" });
         let ended = run(&root, &plan(json!([action("a1", "FILE_MODIFY", "large", operation)])));
         assert_eq!(ended.code, 0, "{ended:?}");
@@ -213,7 +214,7 @@ fn manifest_with_whole_copies_of_large_files_still_rolls_back() {
     }
 }
 
-/// EX-21: the limit counts the bytes that are stored, on both sides; nothing is left of backups that are too large.
+/// EX-21: the limit applies to the bytes that are stored, and a backup that exceeds it leaves nothing behind.
 #[test]
 fn backup_limit_applies_to_the_stored_bytes() {
     let (_directory, root) = workspace();
@@ -241,7 +242,7 @@ fn backup_limit_applies_to_the_stored_bytes() {
     }
 }
 
-/// EX-21: history and backups together.
+/// EX-21: the total includes both the history and the backups.
 #[test]
 fn twenty_tasks_on_a_large_file_use_little_storage() {
     let (_directory, root) = workspace();
@@ -267,7 +268,7 @@ fn twenty_tasks_on_a_large_file_use_little_storage() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// EX-16: the script and the history give the same bytes.
+    /// EX-16: the script and the history restore the same bytes.
     #[test]
     fn script_and_history_restore_the_same_bytes(
         size in LARGE / LINE..3 * LARGE / LINE,

@@ -1,4 +1,4 @@
-//! External pipelines of task plans: they have effects outside of the workspace, run last, and cannot be rolled back
+//! External pipelines of task plans. They have effects outside the workspace, run last, and cannot be rolled back
 //! (EX-9, EX-12).
 
 use std::fs;
@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// Service outside of the workspace: it keeps each message that it gets.
+/// Service outside the workspace that records each message it receives.
 struct Service {
     listener: TcpListener,
     port: u16,
@@ -28,7 +28,7 @@ impl Service {
         Self { listener, port }
     }
 
-    /// Returns the messages since the last call.
+    /// Returns the messages received since the last call.
     fn messages(&self) -> Vec<String> {
         let mut messages = Vec::new();
         while let Ok((mut stream, _)) = self.listener.accept() {
@@ -41,7 +41,7 @@ impl Service {
     }
 }
 
-/// Returns shell text that sends the first line of a file to the service.
+/// Returns a shell command that sends the first line of a file to the service.
 fn send(service: &Service, file: &str) -> String {
     let port = service.port;
     format!(
@@ -68,14 +68,14 @@ fn pipeline(id: &str, name: &str) -> Value {
     action(id, "PIPELINE_RUN", "ship.txt", operation)
 }
 
-/// Returns a plan whose failures roll nothing back.
+/// Returns a plan that rolls nothing back after a failure.
 fn keeping(actions: Value) -> Value {
     let mut plan = plan(actions);
     plan["execution_instructions"] = json!({ "rollback_on_failure": false });
     plan
 }
 
-/// Makes a workspace with an approval key, and the file with its passphrase.
+/// Creates a workspace with an approval key, and returns the path of its passphrase file.
 fn signed() -> (tempfile::TempDir, PathBuf, String) {
     let (directory, root) = workspace();
     let key = approval_key(&root);
@@ -106,15 +106,15 @@ fn run_until_signal(root: &Path, service: &Service, signal: Signal) {
     started.wait().unwrap();
 }
 
-/// Returns the external pipelines of the run that ended last, as recorded in its receipt.
+/// Returns the external pipelines of the newest finished run, as recorded in its receipt.
 fn recorded(root: &Path) -> Vec<Value> {
     let shown: Value = serde_json::from_str(&actum(root, &["show", "--json"]).stdout).unwrap();
     shown["record"]["external"].as_array().unwrap_or_else(|| panic!("{shown:#}")).clone()
 }
 
-/// EX-9, EX-13, D-8: an external pipeline has the network, sees the published changes, and runs once, after a signed
-/// approval. The preview and the approval show its steps and run none; the receipt and the report have them. The
-/// rollback restores only the files and reports it.
+/// EX-9, EX-13, D-8: an external pipeline has network access, sees the published changes, and runs once, after a signed
+/// approval. The preview and the approval list its steps without running them, and the receipt and the report record
+/// them. A rollback restores only the files and reports this.
 #[test]
 fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let (_directory, root, key) = signed();
@@ -180,8 +180,9 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-12: a plan that rolls back after a failure is refused before anything is done, with code and place. So are
-/// one with an action after an external pipeline, and a declaration with outputs.
+/// EX-9, EX-12: a plan that promises a rollback after a failure cannot contain an external pipeline. It is rejected
+/// before anything is done, with an error code and a position. An action after an external pipeline and a declaration
+/// with outputs are rejected in the same way.
 #[test]
 fn plan_that_cannot_keep_its_rollback_guarantee_is_refused() {
     let (_directory, root) = workspace();
@@ -202,8 +203,8 @@ fn plan_that_cannot_keep_its_rollback_guarantee_is_refused() {
     let behind = lint(&keeping(json!([pipeline("deploy", "deploy"), first])));
     assert!(behind.contains("(1054 PIPELINE_NOT_LAST)"), "{behind}");
     for (key, shown) in [
-        ("outputs = [\"a\"]", "changes nothing in the workspace"),
-        ("inputs = [\"a\"]", "runs after all other actions"),
+        ("outputs = [\"a\"]", "cannot change the workspace"),
+        ("inputs = [\"a\"]", "always runs after all other actions"),
     ] {
         let text =
             format!("[[pipeline]]\nname = \"x\"\nexternal = true\nsteps = [[\"true\"]]\n{key}\n");
@@ -218,8 +219,8 @@ fn plan_that_cannot_keep_its_rollback_guarantee_is_refused() {
     assert!(check.stderr.contains("it sets `pipeline`"), "a workspace declares none: {check:?}");
 }
 
-/// EX-9, EX-18: after a failed external pipeline the earlier change stays published, its own writes are refused, and
-/// the later pipelines do not start. The report, the exit code and the receipt record it.
+/// EX-9, EX-18: after an external pipeline fails, the earlier change stays published, the pipeline's own writes are
+/// refused, and later pipelines do not start. The report, the exit code and the receipt record the failure.
 #[test]
 fn failed_external_pipeline_keeps_the_change_and_stops_later_ones() {
     let (_directory, root, key) = signed();
@@ -261,10 +262,10 @@ fn failed_external_pipeline_keeps_the_change_and_stops_later_ones() {
     forged["actions_summary"] = json!({ "total": 3, "completed": 2, "failed": 0, "skipped": 1 });
     fs::write(&path, forged.to_string()).unwrap();
     let refused = run_approved(&root);
-    assert!(refused.stdout.contains("it was rewritten since"), "{refused:?}");
+    assert!(refused.stdout.contains("was changed since"), "{refused:?}");
 }
 
-/// EX-9: no external effect starts if the change is not published, or an action that it waits for was not done.
+/// EX-9: no external pipeline starts if the change is not published, or if an action that it depends on was not done.
 #[test]
 fn an_external_pipeline_does_not_start_without_its_change() {
     let (_directory, root, key) = signed();
@@ -286,7 +287,7 @@ fn an_external_pipeline_does_not_start_without_its_change() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9: a file that another process changes while one external pipeline runs prevents the start of the next.
+/// EX-9: if another process changes a file while one external pipeline runs, the next one does not start.
 #[test]
 fn external_pipeline_does_not_start_on_files_changed_since() {
     let (_directory, root, key) = signed();
@@ -324,8 +325,8 @@ fn external_pipeline_does_not_start_on_files_changed_since() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-1, EX-9, D-3: an approval is for the commands that were shown. A declaration that changed since, or another value
-/// of a parameter, is another plan.
+/// EX-1, EX-9, D-3: an approval covers only the commands that were shown. Changing the declaration or a parameter value
+/// makes it a different plan.
 #[test]
 fn approval_covers_only_the_commands_shown() {
     let (_directory, root, key) = signed();
@@ -339,14 +340,14 @@ fn approval_covers_only_the_commands_shown() {
     let error = document(&root, "error_report.json");
     assert_eq!(error["error_code"], 1005, "{error:#}");
     assert!(
-        error["message"].as_str().unwrap().contains("declares an external pipeline"),
+        error["message"].as_str().unwrap().contains("an external pipeline of the plan is declared"),
         "{error:#}"
     );
     assert!(!root.join("ship.txt").exists());
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9: a plan with external effects alone is a run as well, with a receipt, and is carried out once.
+/// EX-9: a plan with only external effects is also a run with a receipt, and is carried out once.
 #[test]
 fn a_plan_can_consist_of_an_external_pipeline() {
     let (_directory, root, key) = signed();
@@ -367,8 +368,8 @@ fn a_plan_can_consist_of_an_external_pipeline() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// EX-9, EX-13, EX-18: a task whose process is killed while an external pipeline runs is reported by the next process.
-/// The change is published, the effect of the pipeline is unknown, an alert is raised, and nothing runs again.
+/// EX-9, EX-13, EX-18: if the process of a task is killed while an external pipeline runs, the next process reports it.
+/// The change is published, the pipeline's effect is unknown, an alert is raised, and nothing runs again.
 #[test]
 fn external_pipeline_outcome_is_unknown_after_a_kill() {
     let (_directory, root, key) = signed();
@@ -400,8 +401,8 @@ fn external_pipeline_outcome_is_unknown_after_a_kill() {
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-22: a signal ends the running pipeline, and the later ones do not start; the change stays. An undo names
-/// the pipeline whose effects it leaves.
+/// EX-9, EX-22: a signal stops the running pipeline, prevents later ones, and keeps the change. An undo names the
+/// pipeline whose effects remain.
 #[test]
 fn signal_stops_an_external_pipeline_and_keeps_the_change() {
     let (_directory, root, key) = signed();
@@ -432,13 +433,13 @@ fn signal_stops_an_external_pipeline_and_keeps_the_change() {
     for verb in ["redo", "undo"] {
         let done = actum(&root, &[verb]);
         assert_eq!(done.code, 0, "{done:?}");
-        assert!(done.stderr.contains("no redo does it again"), "{verb}: {done:?}");
+        assert!(done.stderr.contains("cannot be undone or redone"), "{verb}: {done:?}");
     }
     assert_eq!(service.messages(), [""; 0]);
 }
 
-/// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name. It makes no packets
-/// of its own, sees no state of actum, and ends in time.
+/// EX-9, EX-21: an external pipeline cannot reach host sockets by path or by abstract name. It cannot send raw packets
+/// or see actum's state, and its time is limited.
 #[test]
 fn external_pipeline_gets_only_network_access() {
     let (_directory, root, key) = signed();

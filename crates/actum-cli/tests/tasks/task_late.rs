@@ -1,4 +1,4 @@
-//! Effects of a task beyond its actions: the plan in force, the prompt, and errors that are found after the actions.
+//! Effects of a task beyond its actions: the active plan, the prompt, and errors that are found after the actions.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
 
-/// EX-6: a plan that a gate refuses is not archived, and does not replace the one in force.
+/// EX-6: a plan that a gate refuses is not archived and does not replace the active plan.
 #[test]
 fn plan_refused_by_a_gate_does_not_replace_the_active_plan() {
     let (_directory, root) = workspace();
@@ -26,7 +26,7 @@ fn plan_refused_by_a_gate_does_not_replace_the_active_plan() {
     assert_eq!(document(&root, "error_report.json")["recovery_action"], "REJECTED");
     assert!(!archive.exists());
     assert_eq!(active("task_plan.json"), in_force);
-    // One that was carried out does, also if it failed.
+    // A plan that was carried out replaces it, even if it failed.
     let fails = plan(json!([replace("a1", "a.txt", "not there")]));
     assert_eq!(run_as(&root, "task-9", &fails).code, 3);
     assert_eq!(active("task_plan.json"), fs::read(root.join("../plan.json")).unwrap());
@@ -35,7 +35,7 @@ fn plan_refused_by_a_gate_does_not_replace_the_active_plan() {
     assert_eq!(fs::read(root.join(to).join("task_plan.json")).unwrap(), in_force);
 }
 
-/// EX-23: the prompt is generated at approval, too, with the documents that it names beside it.
+/// EX-23: approval also generates the prompt, and the documents that it names are stored beside it.
 #[test]
 fn approval_writes_the_prompt_next_to_the_plan() {
     let (_directory, root) = workspace();
@@ -50,7 +50,7 @@ fn approval_writes_the_prompt_next_to_the_plan() {
     }
     assert!(beside("system_config.yaml").exists());
     assert!(text(&root, "../IMPLEMENTATION_SUMMARY.md").contains("`a1` (`FILE_CREATE`)"));
-    // A file that actum wrote is replaced for the next plan, and one of another author is not.
+    // A prompt that actum wrote is replaced for the next plan, but a file with another author is not.
     fs::write(beside("other.json"), plan(json!([create("a2", "b.txt")])).to_string()).unwrap();
     assert_eq!(approve("other.json").code, 0);
     assert!(text(&root, "../executor_prompt.txt").contains("3. other.json"));
@@ -66,7 +66,7 @@ fn approval_writes_the_prompt_next_to_the_plan() {
     assert_eq!(text(&root, "../executor_prompt.txt"), "mine\n");
 }
 
-/// EX-12, EX-14, EX-18: a validation rule that does not hold fails the last action that touched its path.
+/// EX-12, EX-14, EX-18: a violated validation rule fails the last action that touched its path.
 #[test]
 fn violated_validation_rule_fails_the_last_action_on_its_path() {
     for (path, failed) in [("a.txt", "a2"), ("sub/b.txt", "a3"), ("untouched.txt", "a3")] {
@@ -96,12 +96,13 @@ fn violated_validation_rule_fails_the_last_action_on_its_path() {
             (&error["details"]["action_id"], &error["details"]["target"]),
             (&json!(failed), &json!(path))
         );
-        // The log has the executed actions.
+        // The change log contains the executed actions.
         assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 3);
     }
 }
 
-/// EX-12: a failed postcondition restores its target where the action is reversible and a failure rolls back.
+/// EX-12: a failed postcondition restores its target only if the action is reversible and the plan rolls back after
+/// failures.
 #[test]
 fn failed_postcondition_restores_its_target_only_on_rollback() {
     let cases = [
@@ -141,8 +142,8 @@ fn failed_postcondition_restores_its_target_only_on_rollback() {
     }
 }
 
-/// EX-12, D-8: a run whose only action failed and left its change is final: recovery leaves its report unchanged, and a
-/// repetition of the task returns the stored result.
+/// EX-12, D-8: a run whose only action failed and kept its change is final. Recovery leaves its report unchanged, and
+/// repeating the task returns the stored result.
 #[test]
 fn failed_task_that_kept_its_change_is_not_treated_as_interrupted() {
     let (_directory, root) = workspace();
@@ -164,7 +165,7 @@ fn failed_task_that_kept_its_change_is_not_treated_as_interrupted() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// EX-12: an action on a file is captured, so it is carried out even if it is declared irreversible.
+/// EX-12: file actions are captured, so they are carried out even if they are declared irreversible.
 #[test]
 fn file_action_declared_irreversible_is_still_carried_out() {
     let (_directory, root) = workspace();
@@ -173,7 +174,7 @@ fn file_action_declared_irreversible_is_still_carried_out() {
     assert_eq!(run(&root, &plan(json!([file]))).code, 0);
 }
 
-/// EX-10: a plan adds a key to a YAML mapping, and removes one; a typing error further up is still an error.
+/// EX-10: a plan can add a key to a YAML mapping and remove one, but a misspelt parent key is still an error.
 #[test]
 fn a_plan_adds_and_removes_members_of_a_yaml_mapping() {
     let (_directory, root) = workspace();

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// Makes a workspace whose operator declares these pipelines.
+/// Creates a workspace whose operator declares these pipelines.
 fn declared(pipelines: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     declare(&root, pipelines);
@@ -30,7 +30,7 @@ fn pipeline(id: &str, target: &str, name: &str, parameters: Value) -> Value {
     action(id, "PIPELINE_RUN", target, operation)
 }
 
-/// Returns code and message of the first failed action of the newest report.
+/// Returns the code and message of the first failed action in the newest report.
 fn failed(root: &Path) -> (Value, String) {
     let report = document(root, "execution_report.json");
     let failed = &report["actions_failed"][0];
@@ -59,9 +59,9 @@ cwd = "out"
 outputs = []
 "#;
 
-/// EX-9, EX-13, EX-15: the steps of a pipeline see the staged changes of earlier actions, and each other's files. Their
-/// outputs are reported and recorded with the commands, and the task is rolled back byte for byte, with actum and
-/// without.
+/// EX-9, EX-13, EX-15: the steps of a pipeline see the staged changes of earlier actions and the files of earlier
+/// steps. Their commands and outputs are reported and recorded. The task can be rolled back byte for byte, with and
+/// without actum.
 #[test]
 fn pipeline_runs_on_staged_files_and_is_rolled_back() {
     let (_directory, root) = declared(BUILD);
@@ -106,8 +106,8 @@ fn pipeline_runs_on_staged_files_and_is_rolled_back() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-9, EX-12, EX-18, EX-21: a pipeline that fails, hangs, floods, or changes files that are not among its outputs
-/// changes nothing. The report names the step and its fault.
+/// EX-9, EX-12, EX-18, EX-21: a pipeline has no effect if it fails, hangs, floods its output, or changes files that are
+/// not declared outputs. The report names the step and the reason.
 #[test]
 fn failed_pipeline_changes_nothing_and_reports_the_step() {
     let step = |name: &str, script: &str| {
@@ -161,14 +161,14 @@ fn failed_pipeline_changes_nothing_and_reports_the_step() {
     }
 }
 
-/// EX-4, EX-9: a plan names a pipeline that the operator declares, with its parameters; else it is refused as a whole.
-/// A workspace declares none.
+/// EX-4, EX-9: a plan may only name pipelines that the operator declares, with their parameters, or else the entire
+/// plan is rejected. A workspace cannot declare pipelines.
 #[test]
 fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
     let (_directory, root) = declared(BUILD);
     let before = tree(&root);
     let cases = [
-        ("biuld", json!({}), 1052, "no pipeline `biuld`; did you mean `build`?"),
+        ("biuld", json!({}), 1052, "does not declare a pipeline `biuld`; did you mean `build`?"),
         ("build", json!({"level": 10}), 1053, "must be a whole number from 1 to 9, but is `10`"),
         ("build", json!({"level": "7; rm"}), 1053, "is a string"),
         ("build", json!({"level": 1.5}), 1053, "`1.5`"),
@@ -189,7 +189,7 @@ fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
     assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
 }
 
-/// Returns pipelines that wait until `go` is in a directory outside of the workspace.
+/// Returns pipelines that wait until a file `go` appears in a directory outside the workspace.
 fn waiting(root: &Path, token: &str) -> String {
     let outside = signals(root);
     fs::create_dir_all(&outside).unwrap();
@@ -208,7 +208,7 @@ fn signals(root: &Path) -> std::path::PathBuf {
     root.canonicalize().unwrap().with_file_name("signals")
 }
 
-/// Returns the directories whose pipelines are running, by the arguments of their shells.
+/// Returns the directories whose pipelines are running, read from the arguments of their shells.
 fn at_work(token: &str) -> BTreeSet<Vec<u8>> {
     let arguments = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let arguments = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
@@ -227,7 +227,7 @@ fn four(order: &str) -> Value {
     plan
 }
 
-/// Returns a report without the values that differ from run to run.
+/// Returns a report without the values that differ between runs.
 fn without_chance(root: &Path) -> (Value, Value) {
     fn clear(value: &mut Value) {
         match value {
@@ -259,8 +259,8 @@ fn without_chance(root: &Path) -> (Value, Value) {
     (report, log)
 }
 
-/// EX-8: independent pipelines run at once if the plan allows it, at most `max_parallel` of them. They are reported
-/// like those of a plan that runs them one after the other.
+/// EX-8: independent pipelines run concurrently if the plan allows it, up to `max_parallel` of them. Their reports
+/// equal those of a plan that runs them one after another.
 #[test]
 fn parallel_pipelines_report_like_sequential_ones() {
     let token = "actum-pipelines-at-once";
@@ -295,7 +295,7 @@ fn parallel_pipelines_report_like_sequential_ones() {
     assert!(begun[0] == begun[1] && begun[1] != begun[2] && begun[2] == begun[3], "{begun:?}");
 }
 
-/// EX-7, EX-8, EX-22: a task that is killed, or interrupted, while four pipelines run leaves nothing of them.
+/// EX-7, EX-8, EX-22: a task that is killed or interrupted while four pipelines run leaves no processes and no changes.
 #[test]
 fn task_killed_during_its_pipelines_leaves_no_processes_or_changes() {
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
@@ -326,7 +326,7 @@ fn task_killed_during_its_pipelines_leaves_no_processes_or_changes() {
     }
 }
 
-/// EX-8, EX-9: a pipeline that may read the output of another step is not run at once with it.
+/// EX-8, EX-9: a pipeline that may read the output of another step does not run concurrently with it.
 #[test]
 fn a_pipeline_that_may_read_another_output_runs_after_it() {
     let (_directory, root) = declared(
@@ -352,8 +352,9 @@ outputs = ["b.out"]
     assert_eq!(fs::read_to_string(root.join("b.out")).unwrap(), "one\n");
 }
 
-/// EX-1, EX-9: the change of a pipeline is approved as any other. If its result varies, the shown one is published
-/// while its inputs and outputs are unchanged. Without declared inputs that is unknown, and it is not approved.
+/// EX-1, EX-9: a pipeline's change is approved like any other. If its result varies, the one that was shown is
+/// published as long as its inputs and outputs are unchanged. Without declared inputs this cannot be checked, so the
+/// plan is not approved.
 #[test]
 fn signed_approval_covers_only_the_result_shown() {
     let (_directory, root) = declared(
@@ -385,7 +386,7 @@ outputs = ["out.txt"]
     };
     let refused = approve("other");
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.stderr.contains("does not give the same result twice"), "{refused:?}");
+    assert!(refused.stderr.contains("is not reproducible"), "{refused:?}");
     let approved = approve("same");
     assert_eq!(approved.code, 0, "{approved:?}");
     let ended = actum(&root, &["run", "../task_envelope.json"]);
@@ -394,7 +395,7 @@ outputs = ["out.txt"]
 
     let approved = approve("kept");
     assert_eq!(approved.code, 0, "{approved:?}");
-    // A result that a power failure damaged is made again.
+    // A stored result that a power failure damaged is computed again.
     let kept: Vec<_> = fs::read_dir(home_of(&root).join("sql/results")).unwrap().collect();
     for kept in kept {
         fs::write(kept.unwrap().path().join("report"), "").unwrap();

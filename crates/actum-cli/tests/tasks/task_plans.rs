@@ -1,4 +1,4 @@
-//! Task plans, before they are carried out.
+//! Task plans before they are carried out: `lint`, `preview` and `approve`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
-/// Writes a plan with these actions, beside the workspace.
+/// Writes a plan beside the workspace.
 fn put(root: &Path, plan: &Value) {
     fs::write(root.join("../plan.json"), serde_json::to_string_pretty(plan).unwrap()).unwrap();
 }
@@ -35,13 +35,13 @@ fn json_of(root: &Path, verb: &str) -> (i32, Value) {
     (ended.code, shown)
 }
 
-/// Returns the error codes of a lint, in their order.
+/// Returns the error codes that a lint reports, in order.
 fn codes(linted: &Value) -> Vec<u64> {
     let problems = linted["problems"].as_array().unwrap();
     problems.iter().map(|problem| problem["error_code"].as_u64().unwrap()).collect()
 }
 
-/// EX-2, EX-10: the first example of the contract.
+/// EX-2, EX-10: uses the first example of the contract.
 #[test]
 fn lint_and_preview_of_a_valid_plan_change_nothing() {
     let (_directory, root) = workspace();
@@ -81,7 +81,7 @@ fn lint_and_preview_of_a_valid_plan_change_nothing() {
     assert!(actum(&root, &["log"]).stdout.contains("no run"));
 }
 
-/// EX-2, EX-8, EX-18: all problems are reported at once, each with code and place.
+/// EX-2, EX-8, EX-18: all problems are reported together, each with its code and position.
 #[test]
 fn plan_errors_report_their_code_and_position() {
     let (_directory, root) = workspace();
@@ -104,7 +104,7 @@ fn plan_errors_report_their_code_and_position() {
     assert_eq!((problem["line"].is_u64(), &problem["recovery_action"]), (true, &json!("REJECTED")));
     assert_eq!(codes(&both).len(), 3, "{both}");
 
-    // Problems of the order are reported beside those of the form.
+    // Ordering problems are reported together with schema problems.
     let lost = with(replace("b"), "depends_on", json!(["a", "z"]));
     let form_and_order =
         linted(&plan(json!([with(replace("a"), "reversable", json!(true)), replace("a"), lost])));
@@ -132,7 +132,7 @@ fn plan_errors_report_their_code_and_position() {
     assert_eq!(json_of(&root, "preview").0, 1);
 }
 
-/// EX-4: one protected target refuses the whole plan, however it is spelled.
+/// EX-4: a single protected target causes the entire plan to be rejected, however the path is spelled.
 #[test]
 fn protected_target_refuses_the_plan_however_it_is_spelled() {
     let (_directory, root) = workspace();
@@ -146,7 +146,7 @@ fn protected_target_refuses_the_plan_however_it_is_spelled() {
     for target in ["README.md", ".env", "sub/.ENV.local", "agent/agent_rules.md", "setup.py"] {
         assert_eq!(create(target), (1, vec![3100]), "{target}");
         assert_eq!(json_of(&root, "preview").0, 1, "{target}");
-        // A path that other changes may touch is refused with the profile that protects it.
+        // A path that is protected only from plans is rejected with the name of its profile.
         let names_profile =
             run(&root, "lint", &[]).stdout.contains("only the profile `agent-executor`");
         assert_eq!(
@@ -164,7 +164,7 @@ fn protected_target_refuses_the_plan_however_it_is_spelled() {
     assert_eq!(fs::read_dir(&root).unwrap().flatten().count(), 3, "nothing was made");
 }
 
-/// EX-3, EX-8, EX-12, EX-18: a failed action leaves nothing, and its dependents are not tried.
+/// EX-3, EX-8, EX-12, EX-18: a failed action leaves no effect, and the actions that depend on it are skipped.
 #[test]
 fn failed_action_leaves_no_effect_and_its_dependents_are_skipped() {
     let (_directory, root) = workspace();
@@ -213,7 +213,7 @@ fn failed_action_leaves_no_effect_and_its_dependents_are_skipped() {
     let all_fail =
         ends.iter().filter(|end| end.1 == "FAILED").all(|end| (1000..2000).contains(&end.2));
     assert!(all_fail, "{ends:?}");
-    // If the plan stops at the first failure, the rest is not tried.
+    // If the plan stops at the first failure, the remaining actions are not tried.
     put(&root, &plan(whole["action_plan"].clone()));
     let (_, previewed) = json_of(&root, "preview");
     let skipped = previewed["actions"].as_array().unwrap().iter();
@@ -227,7 +227,7 @@ fn waiting(root: &Path) -> Value {
     serde_json::from_str::<Value>(&queue).unwrap()["plans"].clone()
 }
 
-/// EX-4: it is unknown which name of a file is protected, so `preview` and `approve` report the decision of `run`.
+/// EX-4: another link of a file may be protected, so `preview` and `approve` report the same decision as `run`.
 #[test]
 fn hard_linked_target_fails_preview_and_approval() {
     let (_directory, root) = workspace();
@@ -244,7 +244,7 @@ fn hard_linked_target_fails_preview_and_approval() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-2, AEC-11: an approval asks the gates about the agent that will request the task.
+/// EX-2, AEC-11: an approval evaluates the gates for the agent that will request the task.
 #[test]
 fn approval_evaluates_the_gates_for_the_named_agent() {
     let (directory, root) = workspace();
@@ -271,7 +271,7 @@ fn approval_evaluates_the_gates_for_the_named_agent() {
     assert_eq!(builder.code, 0, "{builder:?}");
 }
 
-/// EX-1: a file that cannot be written is reported before the operator is asked.
+/// EX-1: a file that cannot be written is reported before the operator is asked for approval.
 #[test]
 fn envelope_path_conflict_is_reported_before_the_approval() {
     let (_directory, root) = workspace();
@@ -279,7 +279,8 @@ fn envelope_path_conflict_is_reported_before_the_approval() {
     let asks = with(action("a", "FILE_MODIFY", "a.txt", operation), "risk_level", json!("HIGH"));
     put(&root, &plan(json!([asks])));
     fs::write(root.join("../mine.txt"), "of a person\n").unwrap();
-    // There is no key, and no terminal for its passphrase: the earlier obstacle is reported.
+    // There is neither a key nor a terminal to ask for its passphrase, but the earlier obstacle is the one that is
+    // reported.
     for (name, shown) in [
         ("task_approval.json", "the name of another task document"),
         ("plan.json", "the name of another task document"),
@@ -293,7 +294,7 @@ fn envelope_path_conflict_is_reported_before_the_approval() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-1, EX-2: a plan that is not approved is reported, without an envelope, without colours, and without a pending
+/// EX-1, EX-2: a plan that is not approved is reported without colours, and leaves neither an envelope nor a pending
 /// plan.
 #[test]
 fn unapproved_plan_leaves_no_envelope_and_no_pending_plan() {
@@ -313,7 +314,7 @@ fn unapproved_plan_leaves_no_envelope_and_no_pending_plan() {
     // A plan that cannot be parsed is not approved, either.
     put(&root, &plan(json!([with(replace("1"), "no_such_field", json!(1))])));
     assert_eq!(actum(&root, &["plan", "approve", "../plan.json"]).code, 1);
-    // An approval is needed, and there is no key to sign with.
+    // This plan needs a signed approval, but no key exists.
     put(&root, &plan(json!([replace("1")])));
     let unsigned = actum(&root, &["plan", "approve", "../plan.json"]);
     assert_eq!(unsigned.code, 1, "{unsigned:?}");
@@ -327,7 +328,7 @@ fn unapproved_plan_leaves_no_envelope_and_no_pending_plan() {
     assert_eq!(waiting(&root), json!([]));
 }
 
-/// EX-1: an envelope of another plan is neither kept nor replaced silently.
+/// EX-1: an existing envelope of another plan is reported instead of being kept or replaced silently.
 #[test]
 fn plan_approve_reports_an_earlier_envelope() {
     let (directory, root) = workspace();
@@ -352,7 +353,7 @@ fn plan_approve_reports_an_earlier_envelope() {
     assert!(second.code == 0 && second.stderr.contains(replaced), "{second:?}");
 }
 
-/// EX-2: each new plan is a task of its own.
+/// EX-2: each new plan is a separate task with its own id.
 #[test]
 fn plan_new_writes_a_valid_plan_with_a_time_based_id() {
     let (directory, root) = workspace();

@@ -13,7 +13,7 @@ fn content(id: &str, target: &str, content: &str) -> Value {
     action(id, "FILE_MODIFY", target, json!({ "type": "content", "content": content }))
 }
 
-/// EX-14, EX-16: a run without effects has an empty manifest, and its report names it.
+/// EX-14, EX-16: the report of a run without effects names an empty manifest.
 #[test]
 fn report_of_a_run_without_effects_names_its_empty_manifest() {
     let cases = [
@@ -41,7 +41,7 @@ fn report_of_a_run_without_effects_names_its_empty_manifest() {
     }
 }
 
-/// EX-16: an empty manifest does not hide the one that can be used.
+/// EX-16: an empty manifest does not hide an earlier one that can still be used.
 #[test]
 fn empty_manifest_does_not_hide_an_earlier_usable_one() {
     let (_directory, root) = workspace();
@@ -55,7 +55,7 @@ fn empty_manifest_does_not_hide_an_earlier_usable_one() {
     assert!(ended.stdout.contains(&first), "{ended:?}");
 }
 
-/// EX-14, EX-16: a report names no manifest that was not written.
+/// EX-14, EX-16: a report does not name a manifest that could not be written.
 #[test]
 fn report_omits_a_manifest_that_could_not_be_written() {
     let (_directory, root) = workspace();
@@ -70,7 +70,7 @@ fn report_omits_a_manifest_that_could_not_be_written() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// EX-15: an edit that changes nothing is no change, and the log and the console have equal totals.
+/// EX-15: an edit without a difference is not a change, and the log and the console show equal totals.
 #[test]
 fn change_log_omits_no_op_edits_and_matches_the_console_totals() {
     let (_directory, root) = workspace();
@@ -107,7 +107,7 @@ fn statuses(root: &Path) -> [Value; 2] {
         .map(|file| document(root, file)["status"].clone())
 }
 
-/// EX-16: a task that was rolled back by its script or by an undo is EXECUTED from the next command on.
+/// EX-16: after a task is rolled back by its script or by an undo, the next command marks its manifest EXECUTED.
 #[test]
 fn manifest_is_marked_executed_after_the_script_or_an_undo() {
     let (_directory, root) = workspace();
@@ -123,7 +123,7 @@ fn manifest_is_marked_executed_after_the_script_or_an_undo() {
     assert_eq!(statuses(&root), ["EXECUTED", "ROLLED_BACK"]);
     assert_eq!(actum(&root, &["redo"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "new\n");
-    // The receipt has the digest of the manifest as it was written.
+    // The receipt contains the digest of the manifest as originally written.
     let again = actum(&root, &["rollback", "task-7"]);
     assert_eq!(again.code, 0, "{again:?}");
 
@@ -141,13 +141,13 @@ fn manifest_is_marked_executed_after_the_script_or_an_undo() {
         let manifest = fs::read(of_task.join("rollback_manifest.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         assert_eq!(manifest["status"], "EXECUTED", "{by}");
-        // Later edits do not restore it.
+        // Later edits do not make the manifest usable again.
         fs::write(root.join("a.txt"), "edited\n").unwrap();
         assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
     }
 }
 
-/// EX-16: an expired manifest is EXPIRED from the next command on, and only `gc` removes its backups.
+/// EX-16: the first command after a manifest expires marks it EXPIRED, and only `gc` removes its backups.
 #[test]
 fn a_manifest_expires_and_gc_removes_its_backups() {
     for by in ["status", "recover", "gc"] {
@@ -169,7 +169,7 @@ fn a_manifest_expires_and_gc_removes_its_backups() {
     }
 }
 
-/// EX-25: reports, messages and prompts are in English, whatever the user's locale is.
+/// EX-25: reports, messages and prompts are in English in every locale.
 #[test]
 fn output_is_in_english_regardless_of_the_locale() {
     let in_locale = |locale: &str| {

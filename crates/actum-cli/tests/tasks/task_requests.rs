@@ -1,4 +1,4 @@
-//! Repeated tasks: a task id and its documents are one request (D-8).
+//! Repeated tasks: a task id together with its documents identifies one request (D-8).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::task::{
 };
 use serde_json::{Value, json};
 
-/// Returns a plan whose action has another effect each time that it is carried out.
+/// Returns a plan whose action has a different effect each time it is carried out.
 fn insert(content: &str) -> Value {
     let line = json!({ "type": "line_insert", "line_number": 1, "content": content });
     plan(json!([action("a1", "FILE_MODIFY", "a.txt", line)]))
@@ -21,8 +21,8 @@ fn reports(root: &Path) -> usize {
     fs::read_dir(root.join(REPORTS)).unwrap().count()
 }
 
-/// D-8: a repeated envelope returns the stored result while its effect is in force, and can be carried out again after
-/// each way back.
+/// D-8: repeating an envelope returns the stored result while its effect is in force. After a rollback of any kind the
+/// task can be carried out again.
 #[test]
 fn repeated_task_returns_the_stored_result_until_it_is_rolled_back() {
     let (_directory, root) = workspace();
@@ -59,7 +59,7 @@ fn repeated_task_returns_the_stored_result_until_it_is_rolled_back() {
     }
 }
 
-/// Changes the execution report of the newest task.
+/// Modifies the execution report of the newest task.
 fn edit_report(root: &Path, edit: impl Fn(&mut Value)) {
     let path = report(root).join("execution_report.json");
     let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -67,7 +67,7 @@ fn edit_report(root: &Path, edit: impl Fn(&mut Value)) {
     fs::write(path, serde_json::to_string_pretty(&document).unwrap()).unwrap();
 }
 
-/// D-8: nothing signs a report in the workspace, so a rewritten one does not carry out a task twice.
+/// D-8: reports in the workspace are not signed, so a modified report must not cause a task to run twice.
 #[test]
 fn rewritten_report_does_not_allow_a_committed_task_to_run_again() {
     let (_directory, root) = repository();
@@ -83,7 +83,7 @@ fn rewritten_report_does_not_allow_a_committed_task_to_run_again() {
     assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
     assert!(again.stdout.contains("task task-7: SUCCESS: 1 of 1 actions"), "{again:?}");
     assert_eq!(git(&root, &["rev-parse", "HEAD"]), head);
-    // A commit that claims to revert it names no run that the ledger knows as its rollback.
+    // This commit claims to revert the task, but names no run that the ledger records as its rollback.
     let run = fs::read_to_string(report(&root).join("execution_report.json")).unwrap();
     let run: Value = serde_json::from_str(&run).unwrap();
     let (commit, run) = (head.trim(), run["run"].as_str().unwrap());
@@ -91,14 +91,14 @@ fn rewritten_report_does_not_allow_a_committed_task_to_run_again() {
     git(&root, &["commit", "-q", "-n", "--allow-empty", "-m", &forged]);
     let again = actum(&root, &["run", "../task.json"]);
     assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
-    // Another process rewrote the outcome of an action.
+    // Another process modified the outcome of an action in the report.
     edit_report(&root, |report| report["actions_completed"][0]["output"] = json!("other"));
     let again = actum(&root, &["run", "../task.json"]);
     assert_eq!((again.code, text(&root, "a.txt")), (1, "0\n1\n".to_owned()), "{again:?}");
-    assert!(again.stdout.contains("it was rewritten since"), "{again:?}");
+    assert!(again.stdout.contains("was changed since"), "{again:?}");
 }
 
-/// D-8, EX-17: a revert by git releases the task id, also if its file was changed since.
+/// D-8, EX-17: a revert with git releases the task id, even if the file changed again afterwards.
 #[test]
 fn task_reverted_by_a_commit_can_run_again() {
     let (_directory, root) = repository();
@@ -116,7 +116,7 @@ fn task_reverted_by_a_commit_can_run_again() {
     );
 }
 
-/// D-8: a task id whose effect is in force is bound to one plan and one config.
+/// D-8: while a task's effect is in force, its id is bound to one plan and one config.
 #[test]
 fn different_plan_under_the_id_of_an_active_task_is_refused() {
     let (_directory, root) = workspace();
@@ -128,10 +128,10 @@ fn different_plan_under_the_id_of_an_active_task_is_refused() {
         assert_eq!((refused.code, text(&root, "a.txt")), (1, "0\n1\n".to_owned()), "{refused:?}");
         assert!(refused.stdout.contains("(1009 TASK_ID_TAKEN)"), "{refused:?}");
     }
-    // Under another id it is another task.
+    // Under another id it is a different task.
     edit_envelope(&root, |envelope| envelope["task_id"] = json!("task-8"));
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
-    // A task that was rolled back binds no id.
+    // A task that was rolled back does not reserve its id.
     assert_eq!(actum(&root, &["rollback", "task-8"]).code, 0);
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     put(&root, &insert("other\n"), "");
@@ -139,7 +139,7 @@ fn different_plan_under_the_id_of_an_active_task_is_refused() {
     assert_eq!(text(&root, "a.txt"), "other\n1\n");
 }
 
-/// D-8: a task that was carried out is not carried out again where its reports are missing.
+/// D-8: a completed task is not carried out again if its reports are missing.
 #[test]
 fn active_task_with_missing_reports_is_not_run_again() {
     let (_directory, root) = workspace();
@@ -151,7 +151,7 @@ fn active_task_with_missing_reports_is_not_run_again() {
     assert_eq!(refused.code, 1);
 }
 
-/// EX-1: an approval for one workspace is not valid in another, whatever its files are.
+/// EX-1: an approval for one workspace is not valid in another, even if the files are equal.
 #[test]
 fn envelope_is_rejected_outside_the_workspace_it_names() {
     let (directory, root) = workspace();
@@ -175,13 +175,13 @@ fn envelope_is_rejected_outside_the_workspace_it_names() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-1: a program that writes files approves nothing if the policy demands a signature.
+/// EX-1: if the policy requires a signature, a program that can write files still cannot approve a task.
 #[test]
 fn policy_can_require_signed_envelopes() {
     let (_directory, root) = workspace();
     let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned envelopes");
     assert!(unsigned(&actum(&root, &["doctor"])));
-    // The workspace's own policy can demand it, too, without being trusted.
+    // The workspace's own policy can require a signature too, even if it is not trusted.
     fs::write(root.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();
     assert!(!unsigned(&actum(&root, &["doctor"])));
     assert_eq!(run(&root, &insert("0\n")).code, 1);
@@ -209,7 +209,7 @@ fn policy_can_require_signed_envelopes() {
     assert_eq!(text(&root, "a.txt"), "0\n1\n");
 }
 
-/// D-8, AEC-7: the stored result of a task is about these files, not about another workspace with the same name.
+/// D-8, AEC-7: the stored result of a task applies to these files only, not to another workspace with the same name.
 #[test]
 fn task_is_refused_in_a_workspace_copy_without_its_run() {
     let (directory, root) = workspace();
@@ -227,7 +227,7 @@ fn task_is_refused_in_a_workspace_copy_without_its_run() {
     put(&root, &insert("0\n"), "");
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
     assert!(actum(&root, &["run", "../task.json"]).stderr.contains("task already done by run"));
-    // Restores the earlier disk: `.actum` is the same directory, with its earlier content.
+    // Restore the earlier state of the disk: `.actum` stays the same directory, but its content is the earlier one.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
@@ -244,7 +244,7 @@ fn task_is_refused_in_a_workspace_copy_without_its_run() {
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// AA-5, EX-17: a commit, partial results and a short retention of backups are not approved unseen.
+/// AA-5, EX-17: the approver is shown settings such as a commit, partial results and a short backup retention.
 #[test]
 fn approver_sees_task_settings_that_differ_from_the_defaults() {
     let (_directory, root) = repository();
@@ -276,7 +276,7 @@ fn approver_sees_task_settings_that_differ_from_the_defaults() {
     assert!(approved.stderr.contains(expected), "{approved:?}");
 }
 
-/// EX-17: an unsigned approval shows the settings, too.
+/// EX-17: an unsigned approval shows these settings too.
 #[test]
 fn an_unsigned_approval_shows_the_settings_of_a_task() {
     let (_directory, root) = workspace();
@@ -288,7 +288,7 @@ fn an_unsigned_approval_shows_the_settings_of_a_task() {
     assert!(approved.stderr.contains("commit   not possible in the current state"), "{approved:?}");
 }
 
-/// EX-1, AA-5: the change that an approver was shown is carried out, also if the files changed after the approval.
+/// EX-1, AA-5: only the change that the approver saw is carried out, even if files changed after the approval.
 #[test]
 fn signed_approval_covers_only_the_change_shown() {
     let (_directory, root) = workspace();
@@ -315,7 +315,7 @@ fn signed_approval_covers_only_the_change_shown() {
             &|| fs::write(root.join("sub/b.txt"), "other\n").unwrap(),
             "the file `sub/b.txt` was edited",
         ),
-        // Without the file one action fails, and the plan keeps the other.
+        // Without the file, one action fails and the plan keeps the other.
         (
             &|| fs::remove_file(root.join("sub/b.txt")).unwrap(),
             "the result for `sub/b.txt` differs",
@@ -343,7 +343,8 @@ fn signed_approval_covers_only_the_change_shown() {
     assert_eq!((done.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{done:?}");
 }
 
-/// EX-1: an agent with another umask than the approver's gets the modes that were shown, also if no gate asks.
+/// EX-1: new files get the modes that were shown to the approver, even if the agent has another umask and no gate
+/// requires approval.
 #[test]
 fn a_signed_approval_freezes_the_modes_of_new_files() {
     let (_directory, root) = workspace();
@@ -358,7 +359,8 @@ fn a_signed_approval_freezes_the_modes_of_new_files() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// EX-1, EX-2: a signed approval names each path of the change, up to a limit; beyond it nothing is approved.
+/// EX-1, EX-2: a signed approval lists every path of the change. A change with too many paths for this cannot be
+/// approved.
 #[test]
 fn a_change_with_too_many_long_paths_is_not_signed() {
     let (_directory, root) = workspace();
@@ -372,7 +374,7 @@ fn a_change_with_too_many_long_paths_is_not_signed() {
     };
     let refused = approve(42);
     assert_ne!(refused.code, 0, "{}", refused.stderr);
-    let expected = "the approval would be longer than 4 MiB";
+    let expected = "the approval would exceed 4 MiB";
     assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     assert!(refused.stderr.contains("nothing was approved"), "{}", refused.stderr);
     assert!(!root.join("../task_envelope.json").exists());

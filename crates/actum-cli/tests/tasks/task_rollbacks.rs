@@ -12,7 +12,7 @@ use crate::task::{
 };
 use serde_json::{Value, json};
 
-/// EX-16, EX-17: a later edit is not lost, and the task can be rolled back once the edit is removed.
+/// EX-16, EX-17: a rollback does not discard a later edit, and succeeds once that edit is removed.
 #[test]
 fn rollback_does_not_overwrite_later_edits() {
     let (_directory, root) = workspace();
@@ -33,7 +33,7 @@ fn rollback_does_not_overwrite_later_edits() {
     assert!(!root.join("made.txt").exists());
 }
 
-/// EX-16: the newest task of a name that can be rolled back is selected, and a report can be named.
+/// EX-16: a task name selects the newest task that can be rolled back, and a report can be named instead.
 #[test]
 fn rollback_by_task_name_selects_the_newest_task() {
     let (_directory, root) = workspace();
@@ -53,7 +53,7 @@ fn rollback_by_task_name_selects_the_newest_task() {
     assert_eq!(again.code, 1);
 }
 
-/// D-3, EX-1: a change that needs an approval is approved by the signature of a key, for exactly this change.
+/// D-3, EX-1: a change that needs approval is approved by a signature over exactly this change.
 #[test]
 fn a_task_of_tier_r3_needs_a_signed_approval() {
     let (directory, root) = workspace();
@@ -80,8 +80,11 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     };
     let approved = approve(&[]);
     assert_eq!(approved.code, 0, "{approved:?}");
-    assert!(approved.stdout.contains("signed in task_approval.json"), "{approved:?}");
-    // It is not valid for another change of this file.
+    assert!(
+        approved.stdout.contains("the signature in task_approval.json is valid"),
+        "{approved:?}"
+    );
+    // The approval is not valid for a different change of the file.
     fs::write(root.join("a.txt"), "0\n1\n").unwrap();
     let other = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -90,13 +93,13 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     let done = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(text(&root, "a.txt"), "new\n");
-    // It is valid once.
+    // The approval can be used only once.
     assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
     assert_eq!(actum(&root, &["run", "../task_envelope.json"]).code, 6);
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
 
-/// EX-1, AA-5: an agent with another umask than the approver's gets exactly what was approved.
+/// EX-1, AA-5: new files get exactly the approved modes, even if the agent's umask differs from the approver's.
 #[test]
 fn approved_task_gives_new_files_the_approved_modes() {
     let (_directory, root) = workspace();
@@ -113,7 +116,7 @@ fn approved_task_gives_new_files_the_approved_modes() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// EX-1: without an envelope the signature of an operator replaces it.
+/// EX-1: an operator's signature can replace the envelope for a single plan.
 #[test]
 fn signed_approval_replaces_the_envelope_for_exactly_one_plan() {
     let (directory, root) = workspace();
@@ -138,7 +141,7 @@ fn signed_approval_replaces_the_envelope_for_exactly_one_plan() {
     assert!(root.join("made.txt").exists() && !root.join("other.txt").exists());
 }
 
-/// EX-2: a plan of `plan new` can be approved, carried out and rolled back unchanged.
+/// EX-2: a plan from `plan new` can be approved, carried out and rolled back without edits.
 #[test]
 fn plan_from_plan_new_can_be_approved_and_run_unchanged() {
     let (_directory, root) = workspace();
@@ -163,7 +166,7 @@ fn plan_from_plan_new_can_be_approved_and_run_unchanged() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-17: author and committer are the identity that git has in the repository.
+/// EX-17: the author and committer are the git identity configured in the repository.
 #[test]
 fn a_task_is_committed_under_the_identity_of_the_repository() {
     let (_directory, root) = repository();
@@ -181,7 +184,7 @@ fn a_task_is_committed_under_the_identity_of_the_repository() {
     assert_eq!(by(), format!("{hopper} {hopper}\n"));
 }
 
-/// EX-17: a committed run is rolled back by a commit that reverts it; no hook runs.
+/// EX-17: a committed run is rolled back by a commit that reverts it, without running hooks.
 #[test]
 fn committed_task_is_rolled_back_by_a_git_revert() {
     let (_directory, root) = repository();
@@ -201,7 +204,7 @@ fn committed_task_is_rolled_back_by_a_git_revert() {
     {
         assert!(trailers.contains(&trailer), "{trailers}");
     }
-    // Later work elsewhere stays.
+    // Later work on other files remains.
     fs::write(root.join("later.txt"), "of a person\n").unwrap();
     git(&root, &["add", "later.txt"]);
     git(&root, &["commit", "-q", "-n", "-m", "later"]);
@@ -221,7 +224,7 @@ fn committed_task_is_rolled_back_by_a_git_revert() {
     git(&root, &["fsck", "--strict"]);
 }
 
-/// EX-17: a revert restores the modes, of which git keeps only whether a file is executable.
+/// EX-17: a revert restores complete modes, although git tracks only the executable bit.
 #[test]
 fn revert_restores_modes_that_git_does_not_track() {
     let (_directory, root) = repository();
@@ -245,14 +248,14 @@ fn revert_restores_modes_that_git_does_not_track() {
     assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o640));
     assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
     assert_eq!(git(&root, &["status", "--porcelain"]), "");
-    // A mode that the user set since stays.
+    // A mode that the user set afterwards remains.
     run();
     set("sub/b.txt", 0o660);
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o660));
 }
 
-/// EX-17: a revert makes room for a file where the run made a directory, and the other way round.
+/// EX-17: a revert replaces a directory that the run created with the former file, and vice versa.
 #[test]
 fn revert_restores_a_file_that_became_a_directory() {
     let (_directory, root) = repository();
@@ -273,7 +276,8 @@ fn revert_restores_a_file_that_became_a_directory() {
     git(&root, &["fsck", "--strict"]);
 }
 
-/// EX-17: a user's work is never swept into a commit; such a run keeps its checkpoint, and the report has the reason.
+/// EX-17: the user's own work is never included in a task's commit. Such a run keeps its checkpoint, and the report
+/// states the reason.
 #[test]
 fn uncommittable_run_keeps_its_checkpoint_and_reports_the_reason() {
     type Spoil = fn(&Path);
@@ -310,7 +314,7 @@ fn uncommittable_run_keeps_its_checkpoint_and_reports_the_reason() {
     }
 }
 
-/// EX-17, EX-18: if later commits block the revert, nothing is rolled back, and an alert is raised.
+/// EX-17, EX-18: if later commits conflict with the revert, nothing is rolled back and an alert is raised.
 #[test]
 fn a_revert_that_conflicts_changes_nothing() {
     let (_directory, root) = repository();
@@ -330,7 +334,7 @@ fn a_revert_that_conflicts_changes_nothing() {
     let queue: Value = serde_json::from_str(&queue).unwrap();
     assert_eq!(queue["alerts"].as_array().unwrap().len(), 1);
     assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
-    // A manual revert of the user is not reported as a rollback.
+    // A revert that the user makes manually is not reported as a rollback.
     git(&root, &["checkout", "-q", "HEAD~2", "--", "a.txt"]);
     git(&root, &["rm", "-q", "made.txt"]);
     git(&root, &["commit", "-q", "-n", "-m", "by hand"]);
@@ -339,7 +343,7 @@ fn a_revert_that_conflicts_changes_nothing() {
     assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
 }
 
-/// EX-16: a removed file and its replacement are both restored, also by the script.
+/// EX-16: both the renamed file and its replacement are restored, by `rollback` as well as by the script.
 #[test]
 fn rollback_restores_a_renamed_file_replaced_by_a_new_one() {
     let (_directory, root) = workspace();
@@ -359,7 +363,7 @@ fn rollback_restores_a_renamed_file_replaced_by_a_new_one() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-16: a rollback reports a task as rolled back if the script or an undo has done it already.
+/// EX-16: a rollback reports the task as rolled back if the script or an undo has already done the work.
 #[test]
 fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
     for by_script in [true, false] {
@@ -376,7 +380,7 @@ fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
             assert_eq!(actum(&root, &["undo"]).code, 0);
         }
         let output = actum(&root, &["rollback", "task-7"]);
-        // The undo wrote them itself.
+        // The undo wrote the reports itself.
         assert_eq!(output.code, if by_script { 0 } else { 1 }, "{output:?}");
         assert_eq!(tree(&root), before);
         assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
@@ -384,7 +388,7 @@ fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
     }
 }
 
-/// EX-16: the ledger decides which run a task made, and not a file that any process can write.
+/// EX-16: the ledger determines which run belongs to a task, because any process can write the manifest.
 #[test]
 fn manifest_naming_the_run_of_another_task_rolls_nothing_back() {
     let (_directory, root) = workspace();
@@ -404,7 +408,7 @@ fn manifest_naming_the_run_of_another_task_rolls_nothing_back() {
     assert_eq!(tree(&root), was);
 }
 
-/// EX-1: an approval replaces nothing but another, and follows no link.
+/// EX-1: an approval overwrites only another approval, and does not follow links.
 #[test]
 fn approval_never_overwrites_unrelated_files() {
     let (_directory, root) = workspace();
@@ -427,7 +431,8 @@ fn approval_never_overwrites_unrelated_files() {
     assert_eq!(actum(&root, &["run", "../mine.json"]).code, 0);
 }
 
-/// EX-4: a large file that a run changed has a second name of actum for a while, which is no user's hard link.
+/// EX-4: after a run, actum temporarily keeps a second link to a large file, which is not mistaken for a user's hard
+/// link.
 #[test]
 fn large_file_changed_by_an_earlier_run_is_not_treated_as_hard_linked() {
     let (_directory, root) = workspace();
@@ -438,7 +443,7 @@ fn large_file_changed_by_an_earlier_run_is_not_treated_as_hard_linked() {
         assert_eq!(run_as(&root, id, &plan).code, 0);
         assert_eq!(fs::metadata(root.join("big.txt")).unwrap().nlink(), 2);
     }
-    // State after a run that is killed before it begins.
+    // This is the state after a run that is killed before it begins.
     fs::hard_link(root.join("big.txt"), root.join(".actum/keep/w2de1hpwtm42.0.pre")).unwrap();
     let ended = run_as(&root, "third", &plan);
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -448,7 +453,7 @@ fn large_file_changed_by_an_earlier_run_is_not_treated_as_hard_linked() {
     assert!(refused.stdout.contains("has other names (hard links)"), "{refused:?}");
 }
 
-/// EX-8: a directory that the plan makes for a file is removed with it, and an existing one stays.
+/// EX-8: a directory that the plan created for a file is removed together with the file, but an existing one remains.
 #[test]
 fn directory_created_and_emptied_by_a_plan_is_removed() {
     let (_directory, root) = workspace();
@@ -469,7 +474,7 @@ fn directory_created_and_emptied_by_a_plan_is_removed() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-16: a task that was rolled back and restored can be rolled back again.
+/// EX-16: a task that was rolled back and then restored can be rolled back again.
 #[test]
 fn restored_task_can_be_rolled_back_again() {
     let (_directory, root) = workspace();

@@ -14,11 +14,11 @@ use actum_core::Digest;
 use actum_task::report::TaskStatus;
 use serde_json::{Value, json};
 
-/// Directory of the plan that is in force.
+/// Directory of the active plan.
 const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
 
 /// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: the plan is carried out, and all of its reports are complete and
-/// true.
+/// correct.
 #[test]
 fn a_task_is_carried_out_and_reported() {
     let (_directory, root) = workspace();
@@ -92,7 +92,7 @@ fn a_task_is_carried_out_and_reported() {
         assert_eq!(mode(backup.unwrap().path()), 0o600);
     }
 
-    // The script works without actum.
+    // The script also works without actum.
     let copy = root.join("../copy");
     assert!(Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap().success());
     fs::remove_dir_all(copy.join(".actum")).unwrap();
@@ -107,7 +107,7 @@ fn a_task_is_carried_out_and_reported() {
     assert!(script.status.success(), "{script:?}");
     assert_eq!(tree(&copy), before);
 
-    // And so does actum.
+    // `actum rollback` has the same result.
     let rolled_back = actum(&root, &["rollback", "task-7"]);
     assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     assert_eq!(tree(&root), before);
@@ -122,7 +122,7 @@ fn a_task_is_carried_out_and_reported() {
     assert!(again.stderr.contains("was already rolled back"), "{again:?}");
 }
 
-/// EX-13, EX-14: example 12.1 of the contract.
+/// EX-13, EX-14: checks example 12.1 of the contract.
 #[test]
 fn report_of_the_first_example_matches_the_contract() {
     let (_directory, root) = workspace();
@@ -153,7 +153,7 @@ fn report_of_the_first_example_matches_the_contract() {
     assert!(is_part_of(&shown, &found), "{found:#}");
 }
 
-/// EX-4, EX-18: example 12.2 of the contract.
+/// EX-4, EX-18: checks example 12.2 of the contract.
 #[test]
 fn plan_with_a_protected_target_is_refused_and_raises_an_alert() {
     let (_directory, root) = workspace();
@@ -192,7 +192,7 @@ fn plan_with_a_protected_target_is_refused_and_raises_an_alert() {
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
-/// EX-14, EX-18: example 12.3 of the contract.
+/// EX-14, EX-18: checks example 12.3 of the contract.
 #[test]
 fn a_task_whose_second_action_fails_is_rolled_back() {
     let (_directory, root) = workspace();
@@ -219,13 +219,14 @@ fn a_task_whose_second_action_fails_is_rolled_back() {
     assert_eq!(found["rollback_manifest_id"], manifest["manifest_id"]);
     assert_eq!(manifest["status"], "EXECUTED");
     assert_eq!(document(&root, "error_report.json")["recovery_action"], "ROLLED_BACK");
-    // Its completed action is listed all the same.
+    // The change log still lists the completed action.
     assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 1);
     let refused = actum(&root, &["rollback", "task-7"]);
     assert!(refused.stderr.contains("was already rolled back"), "{refused:?}");
 }
 
-/// EX-20: the change log shows no lines of a file that fewer users may read, or of a usual place of credentials.
+/// EX-20: the change log shows no lines of a file with restricted read permission, or of one in a well-known credential
+/// location.
 #[test]
 fn the_change_log_shows_no_lines_of_private_files() {
     let (_directory, root) = workspace();
@@ -256,7 +257,7 @@ fn the_change_log_shows_no_lines_of_private_files() {
     assert!(reported.contains("private.txt") && !reported.contains("hunter2"), "{reported}");
 }
 
-/// EX-18, EX-19: the constraints of a plan decide its outcome after one of its actions fails.
+/// EX-18, EX-19: the constraints of a plan determine its outcome after an action fails.
 #[test]
 fn plan_constraints_determine_the_outcome_after_a_failure() {
     let cases = [
@@ -295,7 +296,7 @@ fn plan_constraints_determine_the_outcome_after_a_failure() {
     }
 }
 
-/// EX-18, EX-20: a forbidden effect of a plan is not left to its constraints.
+/// EX-18, EX-20: a forbidden effect always rolls the plan back, whatever its constraints are.
 #[test]
 fn forbidden_effect_rolls_back_the_plan_regardless_of_constraints() {
     let (_directory, root) = workspace();
@@ -314,7 +315,7 @@ fn forbidden_effect_rolls_back_the_plan_regardless_of_constraints() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-14: nothing is kept that could be in effect.
+/// EX-14: no change is kept, so none can be in effect.
 #[test]
 fn plan_without_a_successful_action_has_the_status_failed() {
     let (_directory, root) = workspace();
@@ -332,7 +333,7 @@ fn plan_without_a_successful_action_has_the_status_failed() {
     );
 }
 
-/// EX-1, EX-2, EX-18: a plan that was not approved, or is not the approved one, is not started.
+/// EX-1, EX-2, EX-18: a plan that was not approved, or that differs from the approved one, is not started.
 #[test]
 fn task_that_differs_from_its_approval_is_not_started() {
     type Spoil = fn(&Path);
@@ -370,7 +371,7 @@ fn task_that_differs_from_its_approval_is_not_started() {
     }
 }
 
-/// EX-2, EX-8, EX-18, EX-21: a plan that cannot be carried out as a whole is refused with a code and a place.
+/// EX-2, EX-8, EX-18, EX-21: a plan that cannot be carried out completely is rejected with a code and a position.
 #[test]
 fn invalid_plan_is_not_started() {
     let many: Vec<_> = (0..101).map(|n| create(&format!("a{n}"), &format!("f{n}.txt"))).collect();
@@ -416,7 +417,7 @@ fn invalid_plan_is_not_started() {
     }
 }
 
-/// EX-4, D-5: a file that has another name may be a protected one.
+/// EX-4, D-5: a file with several hard links is refused because another link may be protected.
 #[test]
 fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
     let (_directory, root) = workspace();
@@ -428,7 +429,7 @@ fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
     assert_eq!(text(&root, ".env"), "KEY=1\n");
 }
 
-/// EX-1: a plan in place of its envelope is reported as one.
+/// EX-1: passing a plan instead of its envelope is reported as such.
 #[test]
 fn plan_passed_instead_of_its_envelope_is_reported() {
     let (_directory, root) = workspace();
@@ -443,7 +444,7 @@ fn plan_passed_instead_of_its_envelope_is_reported() {
     assert!(!root.join("agent").exists());
 }
 
-/// EX-6: the earlier plan in force is archived, and the new one replaces it, also if its file is there already.
+/// EX-6: the new plan replaces the active one, which is archived, even if the new plan's file already exists.
 #[test]
 fn previously_active_plan_is_archived() {
     let (_directory, root) = workspace();
@@ -471,13 +472,13 @@ fn previously_active_plan_is_archived() {
     let report = document(&root, "execution_report.json");
     let to = kept[0].strip_prefix(&root).unwrap().to_str().unwrap();
     assert_eq!(report["archived_to"], to);
-    // Twice within a second there are two names.
+    // Two plans that are archived within one second get different names.
     let plan = plan(json!([create("a1", "made-too.txt")]));
     assert_eq!(run_as(&root, "task-8", &plan).code, 0);
     assert_eq!(names(&archive).len(), 2);
 }
 
-/// Runs the program with descriptor 3 open to `lines` beside the workspace.
+/// Runs the program with descriptor 3 open for writing to the file `lines` beside the workspace.
 fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
     let command = crate::program::command(root, arguments);
     let mut shell = Command::new("/bin/sh");
@@ -487,7 +488,7 @@ fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
     shell.output().unwrap().into()
 }
 
-/// EX-24: each line has the published form and a number, and the last has the outcome.
+/// EX-24: each status line has the published format and a sequence number, and the last one contains the outcome.
 #[test]
 fn status_lines_are_numbered_and_end_with_the_outcome() {
     let (_directory, root) = workspace();
@@ -517,7 +518,8 @@ fn status_lines_are_numbered_and_end_with_the_outcome() {
     }
 }
 
-/// EX-13: a task that cannot be reported is not started, and no link is followed to the directory of reports.
+/// EX-13: a task does not start if its reports cannot be written, and links in the path of the report directory are not
+/// followed.
 #[test]
 fn task_that_cannot_be_reported_is_not_started() {
     for (made, link) in
@@ -545,7 +547,7 @@ fn task_that_cannot_be_reported_is_not_started() {
     }
 }
 
-/// EX-20: no report has a credential from new content, and the task is refused.
+/// EX-20: a task whose new content has a credential is refused, and no report shows the credential.
 #[test]
 fn reports_contain_no_credentials_from_new_content() {
     let (_directory, root) = workspace();
@@ -558,7 +560,7 @@ fn reports_contain_no_credentials_from_new_content() {
     assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret), "{ended:?}");
     for entry in fs::read_dir(report(&root)).unwrap() {
         let path = entry.unwrap().path();
-        // The plan itself is kept unchanged, for any user who may read it.
+        // The plan itself is stored unchanged for all users who may read it.
         let is_input = path.ends_with("task_plan.json");
         if path.is_file() && !is_input {
             assert!(!fs::read_to_string(&path).unwrap().contains(&secret), "{}", path.display());
@@ -569,7 +571,7 @@ fn reports_contain_no_credentials_from_new_content() {
     }
 }
 
-/// EX-5, D-6: no link is followed to a target, neither on the way nor at its end; such a plan is not started.
+/// EX-5, D-6: a plan is not started if any component of a target path is a symbolic link.
 #[test]
 fn symlinks_to_action_targets_are_not_followed() {
     let (directory, root) = workspace();

@@ -1,4 +1,4 @@
-//! Killed rollback scripts, and the commands that finish their work.
+//! Rollback scripts that were killed, and the commands that complete their work.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ fn rename(id: &str, from: &str, to: &str) -> Value {
     action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
 }
 
-/// Returns a plan whose script has steps of every kind.
+/// Returns a plan whose rollback script has steps of every kind.
 fn rich(root: &Path) -> Value {
     let mut rich = every_kind(root);
     for (path, content) in
@@ -35,7 +35,7 @@ fn script(root: &Path) -> PathBuf {
     report(root).join("rollback.sh")
 }
 
-/// Runs the script until it changes something for the time after `turn`; returns true if it was killed.
+/// Kills the script at its change number `turn`, and returns true if it was killed before it finished.
 fn cut_off(root: &Path, turn: usize) -> bool {
     let programs = root.join("../programs");
     fs::create_dir(&programs).unwrap();
@@ -59,13 +59,13 @@ fn cut_off(root: &Path, turn: usize) -> bool {
     output.status.code().is_none()
 }
 
-/// EX-16, EX-17: from every point at which a script was killed, both ways back finish its work.
+/// EX-16, EX-17: a script that was killed at any point can be completed by a rollback or by running the script again.
 #[test]
 fn killed_script_is_completed_by_a_rollback_or_a_rerun() {
     let mut turn = 0;
     loop {
         let mut is_killed = false;
-        // The recovery of a script from its own remains is tested beside the code that writes it.
+        // Recovery of a script from its own leftovers is tested beside the code that generates the script.
         let both = [false, true];
         for &by_script in if turn % 8 == 0 { &both[..] } else { &both[..1] } {
             let (_directory, root) = workspace();
@@ -96,7 +96,7 @@ fn killed_script_is_completed_by_a_rollback_or_a_rerun() {
     assert!(turn > 20, "only {turn} steps");
 }
 
-/// Runs the script until it moves `a.txt` aside, which an editor saved just before, and kills it after that.
+/// Runs the script until it moves aside `a.txt`, which an editor has just saved, and then kills it.
 fn cut_off_behind_a_save(root: &Path) {
     let programs = root.join("../programs");
     fs::create_dir(&programs).unwrap();
@@ -115,7 +115,8 @@ fn aside(root: &Path) -> Vec<String> {
     names.filter(|name| name.starts_with(".displaced-")).collect()
 }
 
-/// EX-16: finding A2 of issue 22. A rollback restores a file that an editor saved and a killed script had moved aside.
+/// EX-16: a rollback restores a file that an editor saved and that a killed script had moved aside. This is finding A2
+/// of issue 22.
 #[test]
 fn rollback_restores_a_file_moved_aside_by_a_killed_script() {
     let (_directory, root) = workspace();
@@ -130,7 +131,7 @@ fn rollback_restores_a_file_moved_aside_by_a_killed_script() {
     assert!(aside(&root).is_empty());
 }
 
-/// EX-16: if another file is at the path, the file that a killed script moved aside is kept and reported.
+/// EX-16: if another file occupies the path, the file that a killed script moved aside is kept and reported.
 #[test]
 fn rollback_reports_a_moved_aside_file_that_it_cannot_restore() {
     let (_directory, root) = workspace();
@@ -147,7 +148,7 @@ fn rollback_reports_a_moved_aside_file_that_it_cannot_restore() {
     assert!(done.stderr.contains(&aside[0]), "{done:?}");
 }
 
-/// FO-5: a file that was renamed back by hand is in its earlier state, and no obstacle.
+/// FO-5: a file that the user renamed back is already in its earlier state, so it does not block the undo.
 #[test]
 fn manually_reverted_rename_does_not_block_undo() {
     let (_directory, root) = workspace();
@@ -161,7 +162,7 @@ fn manually_reverted_rename_does_not_block_undo() {
     assert!(!root.join("new.txt").exists());
 }
 
-/// FO-5: a renamed file is lost if only the new path is gone.
+/// FO-5: a renamed file counts as lost if its new path no longer exists.
 #[test]
 fn missing_renamed_file_blocks_undo() {
     let (_directory, root) = workspace();
@@ -174,7 +175,7 @@ fn missing_renamed_file_blocks_undo() {
     assert!(refused.stderr.contains("new.txt"), "{refused:?}");
 }
 
-/// EX-16, FE-14: the files that roll a task back must match the digests in its receipt.
+/// EX-16, FE-14: the files used for a rollback must match the digests in the task's receipt.
 #[test]
 fn rollback_with_rewritten_files_is_refused() {
     let (_directory, root) = workspace();
@@ -203,7 +204,7 @@ fn rollback_with_rewritten_files_is_refused() {
         assert_eq!(tree(&root), left);
         fs::write(&file, was).unwrap();
     }
-    // A missing script is no obstacle.
+    // A missing script does not prevent the rollback.
     fs::remove_file(script(&root)).unwrap();
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!(tree(&root), before);

@@ -11,7 +11,7 @@ use crate::task::{action, after, create, document, plan, put, report, run, run_a
 use actum_core::Digest;
 use serde_json::{Value, json};
 
-/// Makes a workspace with a database of three customers, which a task made.
+/// Creates a workspace in which a task has created a database of three customers.
 pub(crate) fn shop() -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     install_duckdb(&root);
@@ -48,8 +48,8 @@ pub(crate) fn code(root: &Path) -> Value {
     report["actions_failed"][0]["error_code"].clone()
 }
 
-/// EX-9, EX-11, EX-13, EX-15: statements change the database, their rows are saved, all of it is reported. The task is
-/// rolled back byte for byte, with actum and without.
+/// EX-9, EX-11, EX-13, EX-15: SQL statements change the database, their rows are exported, and all of it is reported.
+/// The task can be rolled back byte for byte, with and without actum.
 #[test]
 fn sql_statements_change_a_database_and_are_rolled_back() {
     let (_directory, root) = shop();
@@ -89,7 +89,7 @@ fn sql_statements_change_a_database_and_are_rolled_back() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-11, EX-13: the report of a run has the details of its SQL step, and `show` the digests in the receipt.
+/// EX-11, EX-13: the report contains the details of the SQL step, and `show` prints the digests from the receipt.
 #[test]
 fn report_contains_sql_details_and_show_prints_the_digests() {
     let (_directory, root) = shop();
@@ -106,7 +106,7 @@ fn report_contains_sql_details_and_show_prints_the_digests() {
     let details = report["actions_completed"][0]["details"].clone();
     let mut step = details["sql"].clone();
     assert_eq!(details, json!({"sql": step}), "{report:#}");
-    // These differ between hosts.
+    // These values differ between hosts.
     let mut measured = |name: &str| step.as_object_mut().unwrap().remove(name).unwrap();
     assert!(measured("peak_memory_bytes").as_u64().unwrap() > 1 << 20);
     assert!(measured("process_ms").is_u64());
@@ -139,13 +139,13 @@ fn report_contains_sql_details_and_show_prints_the_digests() {
     let shown = actum(&root, &["show", "--no-diff"]);
     let line = format!("sql        sql on shop.duckdb: query {}", Digest::of(text.as_bytes()));
     assert!(shown.stdout.lines().any(|it| it == line), "{shown:?}");
-    // A run without SQL steps has no such field.
+    // The report of a run without SQL steps does not have this field.
     assert_eq!(run_as(&root, "none", &plan(json!([create("a", "new.txt")]))).code, 0);
     let shown: Value = serde_json::from_str(&actum(&root, &["show", "--json"]).stdout).unwrap();
     assert_eq!(shown["record"].get("queries"), None, "{shown:#}");
 }
 
-/// EX-11, EX-12, EX-18: a failed query changes nothing, and its report has the code and DuckDB's message.
+/// EX-11, EX-12, EX-18: a failed query changes nothing, and the report contains the error code and DuckDB's message.
 #[test]
 fn failed_query_changes_nothing_and_reports_the_error() {
     let (_directory, root) = shop();
@@ -153,7 +153,7 @@ fn failed_query_changes_nothing_and_reports_the_error() {
     let cases: [(&[u8], Value, u64, &str); 12] = [
         (b"SELEC 1", json!({}), 1120, "syntax error"),
         (b"UPDATE customer SET name = 'x'; SELEC 1", json!({}), 1120, "(line 1, column 33)"),
-        (b"\xff", json!({}), 1120, "not UTF-8 at byte 0"),
+        (b"\xff", json!({}), 1120, "is not valid UTF-8 (at byte offset 0)"),
         (b" -- nothing\n", json!({}), 1121, "0 statements"),
         (b"UPDATE customer SET nobody = 1", json!({}), 1122, "statement 1: Binder Error"),
         (b"DELETE FROM customer", json!({"save_results_to": "r.parquet"}), 1123, "`SELECT`"),
@@ -182,7 +182,7 @@ fn failed_query_changes_nothing_and_reports_the_error() {
     }
 }
 
-/// EX-11: a file that is no database that can be opened is refused, also one that another process has open.
+/// EX-11: a file is rejected if it is not a database, cannot be opened, or is open in another process.
 #[test]
 fn locked_invalid_or_missing_database_is_refused() {
     let (_directory, root) = shop();
@@ -216,7 +216,7 @@ fn locked_invalid_or_missing_database_is_refused() {
     assert_eq!((ended.code, code(&root)), (3, json!(2001)), "{ended:?}");
 }
 
-/// EX-9: without the library a plan with SQL is refused before anything runs, and all other plans work.
+/// EX-9: without the library, only plans with SQL steps are rejected, and nothing in them runs.
 #[test]
 fn only_sql_plans_are_refused_without_the_library() {
     let (_directory, root) = workspace();
@@ -235,7 +235,7 @@ fn only_sql_plans_are_refused_without_the_library() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-21: a query that exceeds its time is ended, and leaves nothing.
+/// EX-21: a query that exceeds its time limit is stopped and leaves nothing behind.
 #[test]
 fn query_over_its_time_limit_is_stopped() {
     let (_directory, root) = shop();
@@ -252,8 +252,8 @@ fn query_over_its_time_limit_is_stopped() {
     assert_eq!(tree(&root), before);
 }
 
-/// EX-1, EX-11, D-3: the approved result is published, even if a second computation would have another result; no other
-/// result is.
+/// EX-1, EX-11, D-3: only the approved result is published, even if running the query again would produce a different
+/// one.
 #[test]
 fn approved_sql_result_is_the_one_published() {
     let (_directory, root) = workspace();
@@ -270,7 +270,7 @@ fn approved_sql_result_is_the_one_published() {
     let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
     let approved = actum(&root, &approve);
     assert_eq!(approved.code, 0, "{approved:?}");
-    // Another query is not the approved one.
+    // A different query is not covered by the approval.
     query(&root, "CREATE TABLE t AS SELECT 1 AS r; SELECT r FROM t");
     let other = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -283,8 +283,8 @@ fn approved_sql_result_is_the_one_published() {
     assert!(shown.contains(&digest.to_string()), "{digest}: {shown}");
 }
 
-/// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database unchanged, and its copy is
-/// removed by the next run.
+/// EX-7, EX-11, EX-22: a task that is killed during its query leaves the database unchanged, and the next run removes
+/// its copy.
 #[test]
 fn task_killed_during_its_query_leaves_the_database_unchanged() {
     let (_directory, root) = shop();
@@ -322,8 +322,8 @@ fn task_killed_during_its_query_leaves_the_database_unchanged() {
     assert_eq!(copies().len(), 0, "what was staged is gone");
 }
 
-/// EX-11, EX-12: a kept result that differs from the shown one is not published. It is removed, so that the query is
-/// run again.
+/// EX-11, EX-12: a stored result that differs from the one shown is not published. It is removed, so the query runs
+/// again.
 #[test]
 fn a_damaged_kept_result_is_not_published() {
     let (_directory, root) = shop();
@@ -343,8 +343,8 @@ fn a_damaged_kept_result_is_not_published() {
     assert_ne!(fs::read(root.join("shop.duckdb")).unwrap(), before);
 }
 
-/// EX-8, EX-11: SQL steps on several databases of a parallel plan begin at once; if one fails, nothing of the others is
-/// left.
+/// EX-8, EX-11: SQL steps on different databases run concurrently in a parallel plan. If one fails, the others leave
+/// nothing behind.
 #[test]
 fn sql_steps_on_different_databases_run_in_parallel() {
     let (_directory, root) = shop();

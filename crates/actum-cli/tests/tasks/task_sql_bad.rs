@@ -1,4 +1,5 @@
-//! SQL steps with bad input: each fails with its code, reports the problem, and changes nothing (EX-11, EX-12, EX-18).
+//! SQL steps with bad input. Each fails with its own code, reports the problem, and changes nothing (EX-11, EX-12,
+//! EX-18).
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,13 +14,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-/// Returns the workspace and its reports, without the query.
+/// Returns the files of the workspace and its reports, except the query.
 fn kept(root: &Path) -> Vec<(PathBuf, String)> {
     let all = tree(root).into_iter().map(|(path, kept)| (path, format!("{kept:?}")));
     all.filter(|(path, _): &(PathBuf, String)| !path.ends_with("q.sql")).collect()
 }
 
-/// Runs a step that fails with this code, with these words in its report, and changes nothing.
+/// Asserts that a step fails with this code, that its report contains these words, and that nothing changes.
 fn fails(root: &Path, id: &str, step: &Value, wanted: u64, words: &[&str]) {
     let before = kept(root);
     let ended = run_as(root, id, &plan(json!([step])));
@@ -42,14 +43,15 @@ fn library(root: &Path) -> PathBuf {
     libraries.find_map(|it| Some(it.unwrap().path()).filter(|it| it.is_file())).unwrap()
 }
 
-/// EX-9, EX-12: a library that was changed since it was installed, is no library or cannot be read is not loaded.
+/// EX-9, EX-12: a library is not loaded if it was modified after installation, is not a valid library, or cannot be
+/// read.
 #[test]
 fn modified_or_invalid_library_is_not_loaded() {
     let (_directory, root) = shop();
     query(&root, "UPDATE customer SET name = 'Eva'");
     let path = library(&root);
     let bytes = fs::read(&path).unwrap();
-    // It shares its inode with that of the other tests.
+    // The file shares its inode with the library of the other tests.
     fs::remove_file(&path).unwrap();
     let words = ["SHA-256", "actum sql install", path.to_str().unwrap()];
     let mut changed = bytes.clone();
@@ -75,7 +77,7 @@ fn modified_or_invalid_library_is_not_loaded() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-11, EX-21: the file of a query is one of the workspace, and is limited on both sides.
+/// EX-11, EX-21: a query file must be in the workspace, and its size is limited.
 #[test]
 fn unreadable_or_invalid_query_file_is_refused() {
     let (_directory, root) = shop();
@@ -90,7 +92,7 @@ fn unreadable_or_invalid_query_file_is_refused() {
     fails(&root, "directory", &file("queries/directory.sql"), 2003, &["queries/directory.sql"]);
     fails(&root, "journal", &file(".actum/q.sql"), 3100, &[".actum"]);
     query(&root, b"SELECT '\xff'");
-    fails(&root, "bytes", &sql(json!({})), 1120, &["not UTF-8 at byte 8"]);
+    fails(&root, "bytes", &sql(json!({})), 1120, &["is not valid UTF-8 (at byte offset 8)"]);
     query(&root, "SELECT 1\0");
     fails(&root, "nul", &sql(json!({})), 1120, &["NUL"]);
     query(&root, "SELECT 1;\nSELECT 2 FROM;\n");
@@ -110,11 +112,11 @@ fn unreadable_or_invalid_query_file_is_refused() {
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-/// EX-1, EX-11: a query that was changed after its approval is not run.
+/// EX-1, EX-11: a query that changed after its approval does not run.
 #[test]
 fn a_query_that_changed_after_approval_is_not_run() {
     let (_directory, root) = workspace();
-    // The key is valid at once only while nothing is recorded yet.
+    // The key is valid immediately only if nothing has been recorded yet.
     let key = approval_key(&root);
     install_duckdb(&root);
     fs::create_dir(root.join("queries")).unwrap();
@@ -133,7 +135,7 @@ fn a_query_that_changed_after_approval_is_not_run() {
     assert_eq!(kept(&root), before);
 }
 
-/// EX-11: a file that DuckDB cannot open, or finds damaged, is refused with DuckDB's message.
+/// EX-11: a file that DuckDB cannot open or considers damaged is rejected with DuckDB's message.
 #[test]
 fn a_database_that_duckdb_cannot_open_is_refused() {
     let (_directory, root) = shop();
@@ -148,7 +150,7 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     put("zeros", &[0; 20_000], &["not a valid DuckDB database"]);
     put("short", &good[..2000], &["v2.0.1 cannot open the database"]);
     put("half", &good[..good.len() / 2], &["shop.duckdb"]);
-    // The version of the file format follows a checksum, which no longer matches, and `DUCK`.
+    // The format version follows the checksum, which no longer matches, and `DUCK`.
     let mut newer = good.clone();
     newer[12..20].copy_from_slice(&[0xff, 0xff, 0, 0, 0, 0, 0, 0]);
     put("newer", &newer, &["v2.0.1 cannot open the database"]);
@@ -169,7 +171,7 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     );
     fs::write(root.join("shop.duckdb"), &good).unwrap();
     fs::write(root.join("shop.duckdb.wal"), "no log".repeat(100)).unwrap();
-    // DuckDB ignores a log that it cannot read; a rollback restores it as well.
+    // DuckDB ignores a log that it cannot read, and a rollback restores that log too.
     let before = kept(&root);
     let ended = run_as(&root, "log", &plan(json!([sql(json!({}))])));
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -186,7 +188,7 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     fails(&root, "link", &sql(json!({})), 1022, &["shop.duckdb"]);
 }
 
-/// Unpacks the databases that `tests/fixtures/duckdb-2.0.1.py` made, beside the workspace.
+/// Unpacks, beside the workspace, the databases that `tests/fixtures/duckdb-2.0.1.py` created.
 fn fixture(root: &Path) -> PathBuf {
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/duckdb-2.0.1.tar.gz");
     let place = root.parent().unwrap().join("fixture");
@@ -196,8 +198,8 @@ fn fixture(root: &Path) -> PathBuf {
     place
 }
 
-/// EX-11, EX-15: rows that are committed in the write-ahead log alone are part of the database. The step removes the
-/// log, and its rollback restores it.
+/// EX-11, EX-15: rows that are committed only in the write-ahead log belong to the database. The step removes the log,
+/// and its rollback restores it.
 #[test]
 fn rows_in_the_write_ahead_log_are_kept() {
     let (_directory, root) = shop();
@@ -220,13 +222,13 @@ fn rows_in_the_write_ahead_log_are_kept() {
     let back = actum(&root, &["rollback", "with"]);
     assert_eq!(back.code, 0, "{back:?}");
     assert_eq!(kept(&root), before);
-    // Without the log the rows are gone, so the fixture proves something.
+    // Without the log the rows are missing, which shows that the fixture really tests this.
     fs::remove_file(root.join("log.duckdb.wal")).unwrap();
     let ended = target("without", "UPDATE visit SET id = id + 10");
     assert!(ended.stdout.contains("1 UPDATE (1 row)"), "{ended:?}");
 }
 
-/// EX-11, EX-21: unmet demands of a step, and a step that needs more memory than it has.
+/// EX-11, EX-21: a step fails if its requirements are not met or if it needs more memory than it may use.
 #[test]
 fn sql_steps_with_unmet_requirements_fail() {
     let (_directory, root) = shop();
@@ -287,7 +289,7 @@ fn sql_steps_with_unmet_requirements_fail() {
     }
 }
 
-/// EX-11, EX-21: a disk without room ends the step; nothing of it is left, and the next one has its room again.
+/// EX-11, EX-21: a full disk fails the step without leftovers, so the next step has the full space again.
 #[test]
 fn full_disk_fails_the_step_without_leftovers() {
     let (directory, root) = shop();
@@ -298,7 +300,8 @@ fn full_disk_fails_the_step_without_leftovers() {
     put(&root, &plan(json!([sql(json!({}))])), "");
     let small = directory.path().join("small");
     fs::create_dir(&small).unwrap();
-    // The workspace moves to a file system of 24 MiB, which ends with its namespace; its content is then copied out.
+    // The workspace is moved to a file system of 24 MiB that exists only in its mount namespace. Its content is copied
+    // out at the end.
     let script = "mount -t tmpfs -o size=24m tmpfs \"$0\" && cp -a \"$1\" \"$0/workspace\" && cp ../task.json ../plan.json ../config.yaml \"$0\" && \
         cd \"$0/workspace\" && { \"$2\" run ../task.json; ended=$?; rm -rf \"$1\" && cp -a \"$0/workspace\" \"$1\"; exit $ended; }";
     let mut unshare = Command::new("unshare");
@@ -314,13 +317,13 @@ fn full_disk_fails_the_step_without_leftovers() {
     assert_eq!(staged(&root), [""; 0]);
 }
 
-/// Returns the names in the directory where changes are staged.
+/// Returns the file names in the directory for staged changes.
 fn staged(root: &Path) -> Vec<String> {
     let entries = fs::read_dir(root.join(".actum/stage")).into_iter().flatten();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// EX-7, EX-12: a run that is cancelled in its query ends the worker, leaves the database, and reports it.
+/// EX-7, EX-12: cancelling a run during its query stops the worker, leaves the database unchanged, and is reported.
 #[test]
 fn cancelled_query_leaves_the_database_unchanged() {
     let (_directory, root) = shop();

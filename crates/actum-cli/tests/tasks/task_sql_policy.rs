@@ -1,4 +1,4 @@
-//! `[sql]` of policies, and the preview of SQL steps (EX-9, EX-11, D-3).
+//! Policy section `[sql]`, and the preview of SQL steps (EX-9, EX-11, D-3).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn operators(root: &Path, text: &str) {
     fs::write(directory.join("actum.toml"), format!("version = 1\n[sql]\n{text}\n")).unwrap();
 }
 
-/// Makes a workspace with a database of ten customers, which a task made.
+/// Creates a workspace in which a task has created a database of ten customers.
 fn shop() -> (tempfile::TempDir, PathBuf) {
     let (directory, root) = workspace();
     install_duckdb(&root);
@@ -55,7 +55,7 @@ fn doctor(root: &Path) -> (String, String) {
 }
 
 /// EX-9: a library that the operator's policy pins by its digest is loaded instead of the tested one, and no other file
-/// is. `actum doctor` shows its path, version and digest, or its fault.
+/// is. `actum doctor` shows its path, version and digest, or the problem with it.
 #[test]
 fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     let (directory, root) = workspace();
@@ -102,8 +102,8 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     }
 }
 
-/// EX-9: only the operator's policy chooses a library and limits, and only in the configuration that the system knows;
-/// a workspace can demand approval of fewer rows.
+/// EX-9: only the operator's own policy in the user's real configuration directory can choose a library and limits. A
+/// workspace policy can only require approval for fewer rows.
 #[test]
 fn workspace_policy_cannot_choose_the_sql_library_or_limits() {
     let (_directory, root) = shop();
@@ -126,7 +126,7 @@ fn workspace_policy_cannot_choose_the_sql_library_or_limits() {
     assert_eq!(document(&root, "error_report.json")["error_code"], 1007);
 }
 
-/// EX-21: the limits of the operator's policy hold: of the size of a database, and of the engine's memory.
+/// EX-21: the policy's limits on database size and engine memory are enforced.
 #[test]
 fn sql_limits_of_the_policy_are_enforced() {
     let (_directory, root) = shop();
@@ -151,9 +151,9 @@ fn sql_limits_of_the_policy_are_enforced() {
     assert_eq!(code, 2013, "{message}");
 }
 
-/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than `ask_over_rows` is R3. An unsigned envelope does not
-/// approve it: it is rejected before anything is published, with the rows, the limit and the next step. A signed
-/// approval over plan and config lets it run, and the receipt has the ground.
+/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than `ask_over_rows` has risk tier R3. An unsigned
+/// envelope is rejected before anything is published, with the rows, the limit and the next step. A signed approval of
+/// the plan and config lets it run, and the receipt records the reason.
 #[test]
 fn more_rows_than_the_limit_need_a_signed_approval() {
     let (_directory, root) = workspace();
@@ -166,7 +166,7 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
     let few = run_as(&root, "few", &plan(json!([step()])));
     assert_eq!(few.code, 0, "{few:?}");
     let before = fs::read(root.join("shop.duckdb")).unwrap();
-    // A `SELECT` that removes rows counts none of them itself.
+    // A `SELECT` that deletes rows does not count them itself.
     query(
         &root,
         "WITH gone AS (DELETE FROM customer WHERE id < 5 RETURNING id) SELECT count(*) FROM gone",
@@ -203,8 +203,8 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
     assert_eq!(replayed.code, 0, "{replayed:?}");
 }
 
-/// EX-11: the preview shows statements, tables and changed rows side by side in 80 columns, as text and as JSON. The
-/// shown result is published, and a second preview is equal.
+/// EX-11: the preview shows statements, tables and changed rows in 80 columns, as text and as JSON. The result that was
+/// shown is published, and a second preview is equal.
 #[test]
 fn preview_shows_the_published_result() {
     let (_directory, root) = shop();
@@ -251,7 +251,7 @@ fn preview_shows_the_published_result() {
     assert_eq!(same.code, 0, "what was shown is what was published: {same:?}");
 }
 
-/// EX-9: a run without a preview compares no tables, unless a policy limits the rows.
+/// EX-9: a run without a preview does not compare tables, unless a policy limits the number of changed rows.
 #[test]
 fn run_without_a_preview_compares_no_tables() {
     let (_directory, root) = shop();

@@ -6,8 +6,8 @@ use crate::program::{actum, command, home_of, text, workspace};
 use crate::task::{create, document, plan, put, replace, report, run, run_as};
 use serde_json::{Value, json};
 
-/// EX-13: reports become durable with the next task at the latest. If a power failure removes or truncates them before,
-/// they are written again from the recorded notes.
+/// EX-13: reports become durable with the next task at the latest. If a power failure removes or truncates them
+/// earlier, they are written again from the recorded notes.
 #[test]
 fn reports_lost_in_a_power_failure_are_rewritten() {
     let (_directory, root) = workspace();
@@ -41,7 +41,7 @@ fn reports_lost_in_a_power_failure_are_rewritten() {
     );
     assert_eq!(document(&root, "change_log.json")["changes"][0]["file_path"], "a.txt");
     assert_eq!(noted(), 0);
-    // None of them is durable before the others.
+    // None of these reports is durable before the others.
     let next = plan(json!([create("a1", "c.txt")]));
     assert_eq!(run_as(&root, "second", &next).code, 0);
     fs::write(report(&root).join("change_log.json"), "").unwrap();
@@ -55,7 +55,7 @@ fn reports_lost_in_a_power_failure_are_rewritten() {
     assert_eq!(actum(&root, &["recover"]).code, 0);
     assert_eq!(document(&root, "error_report.json")["error_code"], 1100);
     assert_eq!(noted(), 0);
-    // The reports of the one before are durable before the next becomes visible.
+    // The previous task's reports are durable before the next task becomes visible.
     let next = plan(json!([replace("a1", "sub/b.txt", "2")]));
     for _ in 0..2 {
         assert_eq!(run_as(&root, "fourth", &next).code, 0);
@@ -65,7 +65,7 @@ fn reports_lost_in_a_power_failure_are_rewritten() {
     assert_eq!(noted(), 0, "what is taken back is durable at once");
 }
 
-/// EX-7: notes can be truncated by a power failure while nothing is visible.
+/// EX-7: a power failure can truncate the notes of a task only while none of its changes is visible.
 #[test]
 fn task_notes_truncated_by_a_power_failure_are_discarded() {
     let (_directory, root) = workspace();
@@ -79,7 +79,7 @@ fn task_notes_truncated_by_a_power_failure_are_discarded() {
     assert_eq!(text(&root, "a.txt"), "new\n");
 }
 
-/// EX-24: a final status that could not be delivered is no success.
+/// EX-24: a final status that could not be delivered is reported as a failure.
 #[test]
 fn unwritable_status_lines_are_reported() {
     let (_directory, root) = workspace();

@@ -1,7 +1,7 @@
 //! Runs the program and kills it from outside before one of its system calls (ptrace(2)).
 //!
-//! Only calls that may change something are counted: a kill before a read-only call has the result of a kill before the
-//! next counted one.
+//! Only calls that may change something are counted. A kill before a read-only call has the same result as a kill
+//! before the next counted call.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -18,17 +18,17 @@ use nix::unistd::Pid;
 /// Outcome of a traced run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Killed before the system call of this number, which was not made.
+    /// The program was killed before the system call of this number, which did not execute.
     Killed { system_call: String },
-    /// The program made fewer system calls.
+    /// The program exited before it reached the system call of this number.
     Exited { code: i32 },
 }
 
-/// Script that stops itself, so that it can be seized before it becomes the program.
+/// Script that stops itself so that the tracer can attach before it executes the program.
 const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 
 /// Runs the program in `directory` and kills it before the system call of this number, counted from 0 after its start.
-/// Its standard output goes to the file `said`.
+/// Its standard output is written to the file `said`.
 pub(crate) fn kill_before_call(
     directory: &Path,
     arguments: &[&str],
@@ -44,7 +44,7 @@ pub(crate) fn kill_before_call(
     }
 }
 
-/// Kills the program before the first system call at which a condition is true.
+/// Kills the program before the first system call for which a condition is true.
 #[allow(dead_code, reason = "one of the two tests that share this waits for nothing")]
 pub(crate) fn kill_when(
     directory: &Path,
@@ -72,7 +72,7 @@ pub(crate) fn kill_at(
     }
 }
 
-/// Sends a signal that asks the program to end, which it may answer at any time, before a system call.
+/// Sends a signal that asks the program to exit before a system call. The program may react to it at any time.
 pub(crate) fn ask_before_call(
     directory: &Path,
     arguments: &[&str],
@@ -95,7 +95,7 @@ pub(crate) fn ask_before_call(
                         break;
                     }
                     WaitStatus::Exited(ended, code) if ended == process => {
-                        // Done, or rolled back because it was asked to end.
+                        // The run completed, or was rolled back because of the signal.
                         assert!(code == 0 || code == 3, "{code}");
                         break;
                     }
@@ -112,11 +112,11 @@ pub(crate) fn ask_before_call(
     }
 }
 
-/// Position of a traced run.
+/// Position at which a traced run stopped.
 enum Stop {
     /// The program is about to make the system call of this number.
     Before { process: Pid, thread: Pid, system_call: String },
-    /// The program made fewer system calls.
+    /// The program exited before it reached the system call of this number.
     Exited { code: i32 },
 }
 
@@ -129,9 +129,10 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, stdout: &
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entered {
     pub(crate) process: Pid,
-    /// Number of counted calls before it.
+    /// Number of counted calls before this one.
     pub(crate) made: usize,
-    /// True if it waits for another process or for time, and may be repeated any number of times.
+    /// Whether the call waits for another process or for time to pass, and may therefore be repeated any number of
+    /// times.
     pub(crate) is_wait: bool,
 }
 
@@ -149,7 +150,7 @@ fn stop_when(
             Next::Call { by } => thread = by,
             Next::Exit { code } => return Stop::Exited { code },
         }
-        // A process that dies at the entry of a call does not make the call.
+        // A process that dies on entry to a call does not execute the call.
         let entered = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"));
         let call = Call::parse(&entered.unwrap_or_default());
         if call.only_looks(process) {
@@ -164,7 +165,7 @@ fn stop_when(
     }
 }
 
-/// Starts the program, traced, up to the first of its system calls.
+/// Starts the program under the tracer and continues it up to its first system call.
 #[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
 fn start(directory: &Path, arguments: &[&str], stdout: &Path, more: Options) -> Pid {
     let mut command = Command::new("/bin/sh");
@@ -191,7 +192,7 @@ fn start(directory: &Path, arguments: &[&str], stdout: &Path, more: Options) -> 
 }
 
 /// Runs the program, and stops its child of this name before each system call. Calls `act` with the child and the
-/// number of earlier calls, until it returns true. Returns the exit code of the program, and whether `act` returned
+/// number of earlier calls, until `act` returns true. Returns the exit code of the program, and whether `act` returned
 /// true.
 #[allow(dead_code, reason = "one test has a program with such a child")]
 pub(crate) fn act_on_child(
@@ -254,8 +255,8 @@ impl Call {
         Self { number, arguments: words.filter_map(argument).collect() }
     }
 
-    /// Returns true if a kill before this call has the result of a kill after it. Locks end with the process, and
-    /// unsynced writes survive a kill.
+    /// Returns true if killing the process before this call has the same result as killing it afterwards. Locks end
+    /// with the process, and unsynced writes survive a kill.
     fn only_looks(&self, process: Pid) -> bool {
         let argument = |index: usize| self.arguments.get(index).copied().unwrap_or_default();
         match self.number {
@@ -273,14 +274,14 @@ impl Call {
     }
 }
 
-/// Returns true if a file that is opened with these flags may be a new or an emptied one.
+/// Returns true if opening a file with these flags may create or truncate it.
 fn makes_or_empties(flags: u64) -> bool {
     let changes = libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY);
     flags & u64::from(changes.unsigned_abs()) != 0
 }
 
-/// Calls that only read, or change nothing but the process itself. Any other call counts as one that changes something,
-/// also one that waits for another process.
+/// Calls that only read, or that change only the process itself. Any other call counts as one that changes something,
+/// including a call that waits for another process.
 const LOOKS: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_pread64,
@@ -391,7 +392,7 @@ fn seize(process: Pid, more: Options) {
     }
 }
 
-/// Continues the shell until it has become the program.
+/// Continues the shell until it has executed the program.
 fn wait_for_exec(process: Pid) {
     loop {
         let next = match waitpid(process, None).expect("our own child can be waited for") {
@@ -408,7 +409,7 @@ fn wait_for_exec(process: Pid) {
     }
 }
 
-/// Continues `thread` of the program, until one of its threads enters a system call.
+/// Continues `thread` of the program until any of its threads enters a system call.
 fn next_call(process: Pid, thread: Pid) -> Next {
     let mut stopped = Some((thread, None));
     loop {
@@ -422,7 +423,7 @@ fn next_call(process: Pid, thread: Pid) -> Next {
                 }
                 stopped = Some((by, None));
             }
-            // A new thread begins with a stop of its own.
+            // A new thread first reports a stop of its own.
             WaitStatus::PtraceEvent(thread, _, _)
             | WaitStatus::Stopped(thread, Signal::SIGSTOP | Signal::SIGTRAP) => {
                 stopped = Some((thread, None));
@@ -440,13 +441,13 @@ fn is_entry(thread: Pid) -> bool {
     ptrace::syscall_info(thread).expect("a stopped thread").op == PTRACE_SYSCALL_INFO_ENTRY
 }
 
-/// Waits for a thread that this thread traces, and for no other child of the tests.
+/// Waits for a thread that this thread traces, ignoring all other children of the tests.
 fn wait_for_any() -> WaitStatus {
     let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     waitpid(None, Some(flags)).expect("there is a process that is traced")
 }
 
-/// Ignores the end of a thread: its process was ended while another one was examined.
+/// Ignores the error for a thread that is gone, because its process ended while another one was examined.
 fn go_on(resumed: nix::Result<()>) {
     match resumed {
         Ok(()) | Err(Errno::ESRCH) => {}

@@ -1,4 +1,4 @@
-//! Content of a directory, and the result of a plain run of a command in it.
+//! Content of a directory, and the result of running a command in a copy of it.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names, modes and contents. The content of a link is its target.
+/// Mode and content by path. The content of a link is its target.
 pub(crate) type Tree = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
 
 /// Returns all files in a directory, except the state of actum.
@@ -38,7 +38,7 @@ pub(crate) fn tree(root: &Path) -> Tree {
     found
 }
 
-/// Returns the result of a plain run of a script, which is made at this path, on a copy.
+/// Creates a script at this path, runs it directly on a copy of the tree, and returns the resulting files.
 pub(crate) fn plain_run(root: &Path, script: &str) -> Tree {
     let held = root.with_file_name("held");
     fs::rename(root, &held).unwrap();

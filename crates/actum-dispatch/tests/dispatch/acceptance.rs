@@ -1,4 +1,4 @@
-//! AT-AGENT-01 to 13, as far as they need an engine (AEC-15).
+//! Acceptance tests AT-AGENT-01 to AT-AGENT-13, as far as they need an engine (AEC-15).
 
 use actum::Step;
 use actum_agent::packet::{ClarifyPacket, FinderPacket, MissingSimulationPacket, PacketHead};
@@ -62,7 +62,7 @@ fn at_agent_02_confirm_required_before_impactful_sim() {
     assert_eq!(world.get("notes.txt"), None);
 }
 
-/// AEC-5: no, two ambiguous answers, another thread, the dispatcher itself.
+/// AEC-5: a "no", two ambiguous answers, another thread and the dispatcher itself do not dispatch the goal.
 #[test]
 fn only_a_clear_yes_from_another_actor_dispatches() {
     let world = World::new();
@@ -97,7 +97,7 @@ fn only_a_clear_yes_from_another_actor_dispatches() {
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
 }
 
-/// AEC-5: the user reads one plan, and another is dispatched before the answer arrives.
+/// AEC-5: the user reads one plan, but another one is dispatched before the answer arrives.
 #[test]
 fn answer_to_a_replaced_prompt_is_not_recorded() {
     let world = World::new();
@@ -115,7 +115,7 @@ fn answer_to_a_replaced_prompt_is_not_recorded() {
     assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
 }
 
-/// AEC-5: a confirmation is for one plan in one workspace, with its checks.
+/// AEC-5: a confirmation applies to a single plan in one workspace, together with its checks.
 #[test]
 fn confirmation_is_valid_only_for_its_workspace_and_checks() {
     let world = World::new();
@@ -145,13 +145,13 @@ fn at_agent_03_access_deny_fail_closed() {
     let refused = world.dispatch_under(&goal, &agent(), nobody);
     assert_eq!(reason(&refused), Some(ReasonCode::AccessScopeViolation));
     assert_eq!(world.events(&goal), [(AgentEventKind::NoDispatch, AgentState::Refused)]);
-    // The goal of another user.
+    // This goal belongs to another user.
     let refused = world.dispatch_under(&goal, &person(), Policy::default());
     assert_eq!(reason(&refused), Some(ReasonCode::AccessScopeViolation));
     assert_eq!(world.count(EntryKind::ActionEnded), 0);
 }
 
-/// AEC-6: a required approval (AP) ends the cycle, and once it is granted a new one begins.
+/// AEC-6: a required approval (AP) ends the cycle, and a new cycle begins once it is granted.
 #[test]
 fn required_approval_is_queued_and_starts_a_new_cycle_when_granted() {
     let world = World::new();
@@ -183,7 +183,7 @@ fn at_agent_04_sim_not_active_fail_closed() {
     assert_eq!(world.count(EntryKind::ActionEnded), 0);
 }
 
-/// AEC-6: a catalog that changes after the search is another catalog.
+/// AEC-6: a catalog that changed after the search blocks the dispatch.
 #[test]
 fn catalog_changed_since_the_search_blocks_dispatch() {
     let world = World::new();
@@ -206,14 +206,14 @@ fn at_agent_05_idempotent_retry_safe() {
         assert_eq!(again.outcome.audit_event_id, first.outcome.audit_event_id);
     }
     assert_eq!(world.count(EntryKind::EffectStarted), 1);
-    // The same goal with other fields is an idempotency violation.
+    // Repeating the goal with other fields violates idempotency.
     let other = world.goal("five", "file_create", json!({"path": "b", "content": "text\n"}));
     assert_eq!(reason(&world.dispatch(&other)), Some(ReasonCode::IdempotencyViolation));
     assert_eq!(world.get("b"), None);
     assert_eq!(world.events(&goal).last().unwrap().1, AgentState::Succeeded);
 }
 
-/// AEC-7: another goal under the same correlation.
+/// AEC-7: a different goal under an existing correlation id is rejected.
 #[test]
 fn correlation_id_identifies_one_goal() {
     let world = World::new();
@@ -231,7 +231,7 @@ fn correlation_id_identifies_one_goal() {
     assert_eq!(reason(&refused), Some(ReasonCode::IdempotencyViolation));
 }
 
-/// AEC-4: the question is relayed unchanged.
+/// AEC-4: the question is passed on unchanged.
 #[test]
 fn a_question_is_relayed_unchanged_and_stops_the_cycle() {
     let world = World::new();
@@ -307,7 +307,7 @@ fn at_agent_08_audit_chain_complete() {
     assert_eq!(outcome.confirmation, confirmation);
     assert!(outcome.rollback_plan.is_some() && outcome.refs.confirmation_proof.is_some());
     assert_eq!(done.outcome.audit_event_id, event.leaf);
-    // The entries of the action that it names are in the ledger.
+    // The entries of the action that the chain names are in the ledger.
     let named: Vec<_> = chain.executions().filter_map(|(_, it)| it.simulation_entry).collect();
     let actions = world.records.ledger().read(|log| {
         let mut leaves = Vec::new();
@@ -321,8 +321,7 @@ fn at_agent_08_audit_chain_complete() {
     assert_eq!(named, actions.unwrap());
 }
 
-/// AEC-5: the dispatching account can relay the answer of a user under a key of the operator. A forged entry has no
-/// effect.
+/// AEC-5: the dispatching account can relay a user's answer under an operator key, but a forged entry has no effect.
 #[test]
 fn answer_under_an_operator_key_is_valid_and_a_forged_one_is_not() {
     let world = World::new();
@@ -335,7 +334,7 @@ fn answer_under_an_operator_key_is_valid_and_a_forged_one_is_not() {
     assert_eq!((done.verdict, &done.outcome.reason_code), (AgentVerdict::Dispatch, &None));
 }
 
-/// AEC-20: a dispatched simulation undoes a run, with its own confirmation and chain.
+/// AEC-20: a dispatched simulation can undo a run, with its own confirmation and audit chain.
 #[test]
 fn a_run_is_undone_by_a_dispatched_simulation() {
     let world = World::new();
@@ -354,8 +353,8 @@ fn a_run_is_undone_by_a_dispatched_simulation() {
     assert!(world.replay(&undo).is_same());
 }
 
-/// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the words
-/// stay.
+/// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the wording
+/// stays the same.
 #[test]
 fn question_is_answered_by_a_rephrased_attempt() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Claims of request keys and starts, kept outcomes, final answers.
+//! Claims on request keys and starts, recorded outcomes, and final answers.
 
 use std::any::Any;
 
@@ -17,7 +17,7 @@ fn create(world: &World, name: &str) -> AgentGoalRequest {
     world.goal(name, "file_create", json!({"path": name, "content": "text of a file\n"}))
 }
 
-/// AEC-3, AEC-7: the request key belongs to the first goal that names it.
+/// AEC-3, AEC-7: a request key belongs to the first goal that uses it.
 #[test]
 fn idempotency_key_is_refused_for_another_goal() {
     let world = World::new();
@@ -29,7 +29,7 @@ fn idempotency_key_is_refused_for_another_goal() {
     assert_eq!(reason(&world.dispatch(&first)), Some(ReasonCode::ConfirmationRequired));
 }
 
-/// AEC-5, AEC-20: the simulation that would roll an effect back must be active.
+/// AEC-5, AEC-20: a dispatch is blocked unless the simulation that would roll its effect back is active.
 #[test]
 fn inactive_rollback_simulation_blocks_dispatch() {
     let world = World::new();
@@ -47,7 +47,7 @@ fn inactive_rollback_simulation_blocks_dispatch() {
     assert!(refused.prompt.is_none());
 }
 
-/// AEC-22: the outcome is kept, without file content, and returned again.
+/// AEC-22: the outcome is stored without file content, and returned again for a repeated goal.
 #[test]
 fn repeated_goal_returns_the_recorded_outcome() {
     let world = World::new();
@@ -66,7 +66,7 @@ fn repeated_goal_returns_the_recorded_outcome() {
     assert_eq!(kept["output"], json!({}), "the receipt of the run has it");
 }
 
-/// AEC-5: a "no" is final for its plan.
+/// AEC-5: a "no" is the final answer to its plan.
 #[test]
 fn rejection_cannot_be_replaced_by_a_later_answer() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn rejection_cannot_be_replaced_by_a_later_answer() {
     assert_eq!(reason(&world.dispatch(&goal)), Some(ReasonCode::ConfirmationRejected));
 }
 
-/// AEC-5: an answer to a finished goal is not recorded. It would confirm nothing that starts.
+/// AEC-5: an answer to a finished goal is not recorded, because nothing remains that it could confirm.
 #[test]
 fn answer_to_a_finished_goal_is_not_recorded() {
     let world = World::new();
@@ -101,7 +101,7 @@ fn answer_to_a_finished_goal_is_not_recorded() {
     assert_eq!(world.count(EntryKind::AgentConfirmation), answers);
 }
 
-/// AEC-5: after two ambiguous answers to a plan a clear one is too late.
+/// AEC-5: after two ambiguous answers to a plan, a clear answer is rejected as too late.
 #[test]
 fn answer_after_the_last_ambiguous_one_is_refused() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn answer_after_the_last_ambiguous_one_is_refused() {
     assert!(matches!(error, ConfirmError::Final { .. }), "{error}");
 }
 
-/// AEC-7, AEC-10: an action that the gates deny has no start, also with checks, so it uses no retry.
+/// AEC-7, AEC-10: an action denied by the gates is never started, even if it has checks, so it uses up no retry.
 #[test]
 fn action_denied_by_the_gates_is_never_started() {
     let world = World::new();
@@ -143,7 +143,7 @@ fn action_denied_by_the_gates_is_never_started() {
     assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
 }
 
-/// AEC-5: no user is asked to confirm a command that could not run without a check.
+/// AEC-5: the user is not asked to confirm a command that is rejected anyway because it has no check.
 #[test]
 fn a_command_without_a_check_is_refused_before_the_prompt() {
     let world = World::new();
@@ -157,7 +157,7 @@ fn a_command_without_a_check_is_refused_before_the_prompt() {
     assert_eq!(world.chain(&goal).events.len(), 0);
 }
 
-/// AEC-5, AEC-6: an approval is for the checks and the scope that were approved.
+/// AEC-5, AEC-6: an approval is valid only for the checks and the scope that were approved.
 #[test]
 fn approval_is_valid_only_for_its_checks_and_scope() {
     let world = World::new();
@@ -178,7 +178,7 @@ fn approval_is_valid_only_for_its_checks_and_scope() {
     }
 }
 
-/// AEC-5: a command that the prompt cannot show is not confirmed.
+/// AEC-5: a command that the prompt cannot display cannot be confirmed.
 #[test]
 fn a_command_that_a_prompt_cannot_show_is_refused() {
     let world = World::new();
@@ -189,7 +189,7 @@ fn a_command_that_a_prompt_cannot_show_is_refused() {
     assert_eq!(reason(&refused), Some(ReasonCode::RequiredFieldsInvalid), "{refused:?}");
 }
 
-/// AEC-11, EX-20: of fields that fit no simulation only sizes and digests are kept.
+/// AEC-11, EX-20: if the fields fit no simulation, only their sizes and digests are stored.
 #[test]
 fn values_of_invalid_fields_are_not_stored() {
     let world = World::new();
@@ -204,7 +204,7 @@ fn values_of_invalid_fields_are_not_stored() {
     assert!(world.replay(&goal).is_same());
 }
 
-/// AEC-5: a "no" to a plan stays final, also after another plan of the goal was confirmed.
+/// AEC-5: a "no" to a plan remains final even after another plan of the goal was confirmed.
 #[test]
 fn rejection_of_a_plan_outlives_confirmation_of_another() {
     let world = World::new();
@@ -223,8 +223,7 @@ fn rejection_of_a_plan_outlives_confirmation_of_another() {
     assert!(world.replay(&goal).is_same(), "{:?}", world.replay(&goal));
 }
 
-/// AEC-5: the newest answer counts when the effect starts. A second "yes" is as good as the first, and a "no" is
-/// not.
+/// AEC-5: the newest answer is in force when the effect starts. A second "yes" still confirms it, and a later "no" stops it.
 #[test]
 fn answer_between_decision_and_start_is_respected() {
     for (answer, reason) in [("yes", None), ("no", Some("CONFIRMATION_REJECTED"))] {

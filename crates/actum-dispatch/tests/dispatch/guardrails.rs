@@ -1,4 +1,4 @@
-//! CI guardrails (`scripts/check_agent_execution_core.sh`): they find each violation of seed 004, section 14 (AEC-14).
+//! CI guardrails: `scripts/check_agent_execution_core.sh` finds each violation of seed 004, section 14 (AEC-14).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Seeds a violation into a copy of the tree.
+/// Function that adds a violation to a copy of the tree.
 type Seed = fn(&TestDir);
 
-/// Copies the part of the tree that the script reads.
+/// Copies the parts of the tree that the script reads.
 fn tree() -> TestDir {
     let tree = TestDir::in_memory();
     for part in PARTS {
@@ -42,7 +42,7 @@ fn tree() -> TestDir {
     tree
 }
 
-/// Returns the numbers of the violations that the script finds.
+/// Returns the numbers of the violations reported by the script.
 fn violations(tree: &TestDir) -> Vec<String> {
     let output = Command::new("sh").arg(tree.join(SCRIPT)).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Hosts: they assert the user of a goal, and relay answers, under their key.
+//! Hosts assert the user of a goal and relay answers, both signed with their key.
 
 use actum_agent::bundle::{AgentBundle, Identity};
 use actum_agent::goal::ConfirmState;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::world::{World, access, agent, reason};
 
-/// Creates a goal of another user than the dispatching account.
+/// Creates a goal whose user is not the dispatching account.
 fn goal_of_ada(world: &World, name: &str) -> AgentGoalRequest {
     let goal = world.goal(name, "file_create", json!({"path": "a", "content": "text\n"}));
     let mut goal = AgentGoalRequest { user_id: "ada".parse().unwrap(), ..goal };
@@ -25,7 +25,7 @@ fn answer(prompt: Digest, answer: &str) -> Option<ConfirmState> {
     Some(ConfirmState { prompt_ref: prompt, answer: answer.to_owned(), language_tag })
 }
 
-/// AEC-5, AEC-6: user and answer are asserted under a host key, and the ledger keeps the signed assertion.
+/// AEC-5, AEC-6: a host asserts the user and the answer under its key, and the ledger keeps the signed assertion.
 #[test]
 fn host_dispatches_its_users_goal_and_relays_the_answer() {
     let world = World::new();
@@ -55,12 +55,12 @@ fn host_dispatches_its_users_goal_and_relays_the_answer() {
         verify_host_assertion(&assertion, world.records.keyring(), event.time).unwrap();
     assert_eq!((assertion.user, assertion.goal), (goal.user_id.clone(), goal.fingerprint()));
     assert!(world.replay(&goal).is_same());
-    // The answer was relayed before.
+    // The answer has already been relayed.
     assert_eq!(world.dispatch_as_host(&goal).unwrap().verdict, AgentVerdict::Answered);
     assert_eq!(world.count(EntryKind::AgentConfirmation), 1);
 }
 
-/// AEC-6: without a host key, or under a key of another role or installation, the user is not known.
+/// AEC-6: the user is unknown without a host key, or with a key of another role or installation.
 #[test]
 fn goal_of_another_user_is_refused_without_a_valid_host_key() {
     let world = World::new();
@@ -77,7 +77,7 @@ fn goal_of_another_user_is_refused_without_a_valid_host_key() {
     }
 }
 
-/// AEC-5: a caller that is not a host relays nothing, and a host relays only to the newest prompt.
+/// AEC-5: only a host can relay an answer, and only to the newest prompt.
 #[test]
 fn answer_is_relayed_only_by_a_host_and_to_the_newest_prompt() {
     let world = World::new();
@@ -100,7 +100,7 @@ fn answer_is_relayed_only_by_a_host_and_to_the_newest_prompt() {
     assert_eq!(world.count(EntryKind::AgentConfirmation), 0);
 }
 
-/// AEC-6: access policies judge the user of the goal, and not the account of the host.
+/// AEC-6: access policies are evaluated for the user of the goal, not for the account of the host.
 #[test]
 fn access_is_evaluated_for_the_user_asserted_by_the_host() {
     let world = World::new();
@@ -116,7 +116,7 @@ fn access_is_evaluated_for_the_user_asserted_by_the_host() {
     assert_eq!(judged, expected.map(Some));
 }
 
-/// AEC-5: an answer with a goal of another user is not recorded, so it confirms nothing.
+/// AEC-5: an answer sent with another user's goal is not recorded, so it confirms nothing.
 #[test]
 fn an_answer_with_a_goal_of_another_user_is_not_recorded() {
     let world = World::new();
@@ -133,12 +133,12 @@ fn an_answer_with_a_goal_of_another_user_is_not_recorded() {
     assert_eq!(reason(&asked), Some(ReasonCode::ConfirmationRequired));
 }
 
-/// AEC-5: a "no" that is relayed after a "yes" is recorded, and is final.
+/// AEC-5: a "no" relayed after a "yes" is recorded and is final.
 #[test]
 fn relayed_rejection_after_a_confirmation_is_final() {
     let world = World::new();
     let mut goal = goal_of_ada(&world, "six");
-    // The action fails, since the file exists, and nothing is in effect.
+    // The action fails because the file exists, so no effect remains.
     world.put("a", "here\n");
     let (prompt, _) = world.dispatch_as_host(&goal).unwrap().prompt.unwrap();
     goal.confirm_state = answer(prompt, "ja");

@@ -1,4 +1,4 @@
-//! Host of the core over a real engine: the acceptance tests of seed 004, section 13.
+//! Acceptance tests of seed 004, section 13, with the agent core on a real engine.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Non-goals of the core (seed 004, section 1): effects that no goal has, with any packet (AEC-20).
+//! Non-goals of the core (seed 004, section 1): effects that no goal may have, whatever its packet contains (AEC-20).
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn create(world: &World, name: &str) -> AgentGoalRequest {
     world.goal(name, "file_create", json!({"path": name, "content": "text\n"}))
 }
 
-/// AEC-20: money moves by a registered simulation or not at all.
+/// AEC-20: money is transferred only by a registered simulation.
 #[test]
 fn no_money_is_transferred_without_a_simulation_and_access() {
     let world = World::new();
@@ -37,8 +37,8 @@ fn no_money_is_transferred_without_a_simulation_and_access() {
     assert_eq!(world.count(EntryKind::ActionEnded), 0);
 }
 
-/// AEC-20: no permission is granted, no approval given, no artifact promoted, no key changed. A dispatch appends only
-/// entries of the agent core and of its action, so no other table changes either.
+/// AEC-20: a dispatch grants no permission, gives no approval, promotes no artifact and changes no key. It appends only entries of
+/// the agent core and of its action, so no other table changes.
 #[test]
 fn dispatch_appends_only_agent_core_and_action_entries() {
     let world = World::new();
@@ -71,7 +71,7 @@ fn dispatch_appends_only_agent_core_and_action_entries() {
     assert_eq!((world.catalog(), world.records.keyring().keys().len()), before);
 }
 
-/// AEC-20: naming a draft does not promote it.
+/// AEC-20: a goal that refers to a draft simulation does not promote it.
 #[test]
 fn dispatch_does_not_activate_a_retired_simulation() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn dispatch_does_not_activate_a_retired_simulation() {
     assert_eq!(world.count(EntryKind::CatalogChanged), 1, "the change of the operator");
 }
 
-/// AEC-18, AEC-20: one cycle has one effect at most, and its outcome triggers nothing.
+/// AEC-18, AEC-20: a cycle has at most one effect, and its outcome triggers no further action.
 #[test]
 fn outcome_triggers_no_further_action() {
     let world = World::new();
@@ -102,7 +102,7 @@ fn outcome_triggers_no_further_action() {
     world.dispatch(&with_packet(asked, &packet));
     let size = || world.records.ledger().read(|log| log.size()).unwrap();
     let before = size();
-    // Other work in the workspace, and reading the goals, triggers nothing.
+    // Neither other work in the workspace nor reading the goals triggers an action.
     let mut engine = world.engine();
     engine.resume().unwrap();
     drop(engine);

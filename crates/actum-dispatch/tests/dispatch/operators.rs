@@ -1,4 +1,4 @@
-//! Operators: they resolve goals of Dev Intake, and waive the SLO gate.
+//! Operators resolve goals in Dev Intake and waive the SLO gate.
 
 use actum_agent::packet::{FinderPacket, MissingSimulationPacket};
 use actum_core::Timestamp;
@@ -10,7 +10,7 @@ use crate::world::{World, goal, person, with_packet};
 
 const HOUR: i64 = 60 * 60 * 1_000_000;
 
-/// AEC-12: a resolved goal leaves Dev Intake, and only an active simulation resolves it.
+/// AEC-12: a resolved goal leaves Dev Intake, and only an active simulation can resolve it.
 #[test]
 fn goal_without_a_simulation_is_resolved_once() {
     let world = World::new();
@@ -37,7 +37,7 @@ fn goal_without_a_simulation_is_resolved_once() {
     assert_eq!(resolve(None).unwrap(), None, "it does not wait any more");
 }
 
-/// AEC-17: a waiver ends within 30 days, and needs the approval key.
+/// AEC-17: a waiver expires within 30 days and must be signed with the approval key.
 #[test]
 fn slo_gate_waiver_needs_the_approval_key_and_expires() {
     let world = World::new();
@@ -67,7 +67,7 @@ fn slo_gate_waiver_needs_the_approval_key_and_expires() {
     assert!(matches!(error, WaiveError::Key(_)), "{error}");
 }
 
-/// AEC-17: slow dispatches miss their targets, and the gate fails until it is waived.
+/// AEC-17: slow dispatches miss their targets, so the gate fails until it is waived.
 #[test]
 fn slow_dispatches_fail_the_gate_until_it_is_waived() {
     let world = World::new();

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::world::{World, access, agent, goal, reason};
 
-/// AEC-11: each decision of a goal, also "no", has the same result in a replay.
+/// AEC-11: a replay of each decision about a goal, including "no", has the same result.
 #[test]
 fn each_decision_on_a_goal_is_replayed() {
     let world = World::new();
@@ -38,7 +38,7 @@ fn each_decision_on_a_goal_is_replayed() {
     assert_eq!(decisions, 3 + 2 + 1 + 2 + 1, "events, access decisions and the answer");
 }
 
-/// Appends a copy of the newest event of a goal, with another bundle and other fields.
+/// Appends a copy of the newest event of a goal with a different bundle and different fields.
 fn forge(
     world: &World,
     goal: &AgentGoalRequest,
@@ -64,7 +64,7 @@ fn codes(world: &World, goal: &AgentGoalRequest) -> Vec<ReplayCode> {
     decisions.into_iter().filter_map(|it| it.problem).map(|(code, _)| code).collect()
 }
 
-/// AEC-9, AEC-11: a sound entry that claims another history, or names another action, is detected.
+/// AEC-9, AEC-11: a well-formed entry with a forged history or a different action is detected.
 #[test]
 fn event_with_a_forged_history_or_action_is_detected() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn event_with_a_forged_history_or_action_is_detected() {
     assert_eq!(codes(&world, &link), [ReplayCode::LinkMismatch]);
 }
 
-/// AEC-11: drift fails closed. A failed replay is an event, and no effect of the goal starts after it.
+/// AEC-11: a mismatch fails closed. The failed replay is recorded as an event, and no further effect of the goal starts.
 #[test]
 fn goal_with_a_failed_replay_is_no_longer_dispatched() {
     let world = World::new();
@@ -103,7 +103,7 @@ fn goal_with_a_failed_replay_is_no_longer_dispatched() {
     assert_eq!(world.count(EntryKind::EffectStarted), 0);
 }
 
-/// AEC-11: facts of a simulation that its catalog does not have, and a user that no host asserted, are detected.
+/// AEC-11: facts about a simulation that the catalog lacks, and a user that no host asserted, are detected.
 #[test]
 fn forged_simulation_or_host_facts_are_detected() {
     let world = World::new();
@@ -121,7 +121,7 @@ fn forged_simulation_or_host_facts_are_detected() {
     let host = world.goal("host", "file_create", fields);
     world.dispatch(&host);
     forge(&world, &host, |bundle, event| {
-        // A document in the ledger that is not an assertion.
+        // Refer to a document in the ledger that is not an assertion.
         let assertion = event.refs.policy_snapshot;
         bundle.caller.identity = Identity::Host { key: "0123456789abcdef".to_owned(), assertion };
         event.refs.host_assertion = Some(assertion);
@@ -129,8 +129,8 @@ fn forged_simulation_or_host_facts_are_detected() {
     assert_eq!(codes(&world, &host), [ReplayCode::DecisionMismatch]);
 }
 
-/// AEC-11, AEC-16: one process decides by the catalog and the policy in force, after any number of changes, as a
-/// fresh one does.
+/// AEC-11, AEC-16: after any number of changes, a running process decides by the current catalog and policy, just as a new process
+/// does.
 #[test]
 fn decisions_follow_random_catalog_and_policy_changes() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Workspace, ledger and host for tests.
+//! Workspace, ledger and host of the dispatch tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -30,13 +30,13 @@ pub(crate) struct World {
     home: LedgerHome,
 }
 
-/// Returns the dispatching account.
+/// Returns the account that dispatches goals.
 pub(crate) fn agent() -> Caller<'static> {
     let actor = Actor { user: "user-1".to_owned(), uid: 1000, agent: Some("planner".to_owned()) };
     Caller { actor, host: None }
 }
 
-/// Returns the confirming account.
+/// Returns the account that confirms plans.
 pub(crate) fn person() -> Caller<'static> {
     let actor = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     Caller { actor, host: None }
@@ -63,7 +63,7 @@ impl World {
         self.engine_at("workspace")
     }
 
-    /// Opens the engine of another workspace, with the same ledger.
+    /// Opens the engine of another workspace that uses the same ledger.
     pub(crate) fn engine_at(&self, name: &str) -> Engine {
         let directory = self.directory.join(name);
         std::fs::create_dir_all(&directory).unwrap();
@@ -78,7 +78,7 @@ impl World {
         self.directory.put(format!("workspace/{path}"), text);
     }
 
-    /// Runs a cycle.
+    /// Runs one dispatch cycle.
     pub(crate) fn dispatch(&self, goal: &AgentGoalRequest) -> Dispatched {
         self.dispatch_under(goal, &agent(), Policy::default())
     }
@@ -114,7 +114,7 @@ impl World {
         dispatcher.confirm(&self.reply(goal, answer, language), &person().actor, None).unwrap();
     }
 
-    /// Answers the prompt of a goal as the dispatching account, under a key.
+    /// Answers the prompt of a goal as the dispatching account, signed with a key.
     pub(crate) fn confirm_under_key(
         &self,
         goal: &AgentGoalRequest,
@@ -128,7 +128,7 @@ impl World {
         dispatcher.confirm(&reply, &agent().actor, Some(signer)).unwrap();
     }
 
-    /// Runs a cycle as a host, under the host key of this installation.
+    /// Runs one dispatch cycle as a host, with the host key of this installation.
     pub(crate) fn dispatch_as_host(
         &self,
         goal: &AgentGoalRequest,
@@ -136,7 +136,7 @@ impl World {
         self.dispatch_under_key(goal, &self.signer(KeyRole::Host))
     }
 
-    /// Runs a cycle as a host, under any key.
+    /// Runs one dispatch cycle as a host, with the given key.
     pub(crate) fn dispatch_under_key(
         &self,
         goal: &AgentGoalRequest,
@@ -181,7 +181,7 @@ impl World {
         self.records.catalog().unwrap().in_force().unwrap().digest().unwrap()
     }
 
-    /// Changes the state of a simulation, as the operator.
+    /// Changes the state of a simulation as the operator.
     pub(crate) fn change_catalog(&self, action: &str, step: &Step) {
         self.as_operator(|approver| {
             let action = action.parse().unwrap();
@@ -190,7 +190,7 @@ impl World {
         });
     }
 
-    /// Approves a plan in the queue, as the operator.
+    /// Approves a queued plan as the operator.
     pub(crate) fn approve(&self, plan: actum_core::RunId) {
         let answer = QueueReply { answer: Answer::Approved, reason: None };
         self.as_operator(|approver| {
@@ -251,7 +251,7 @@ pub(crate) fn with_packet(goal: AgentGoalRequest, packet: &FinderPacket) -> Agen
     AgentGoalRequest { sim_finder_packet: packet.to_object().unwrap(), ..goal }
 }
 
-/// Creates a policy with one text of access policies.
+/// Creates a policy that contains one access policy.
 pub(crate) fn access(text: &str) -> Policy {
     let text = AccessText { name: "test.cedar".to_owned(), text: text.to_owned() };
     Policy::default().with_access(vec![text])

@@ -1,4 +1,4 @@
-//! Diffs of text as git writes them, whole and damaged, given to git and to us.
+//! Applies text diffs written by git, some of them damaged, with both git and actum.
 
 use actum_edit::format::git_diff;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::repository::Repository;
 
 const NAMES: [&str; 5] = ["a", "b c", "d/e", "d/f\u{e9}", "g\"h"];
 
-/// Lines that are often alike, so that hunks fit in more places than one.
+/// Generates contents with many equal lines, so that hunks often fit in more than one place.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![3 => "[abc]{1}", 1 => "[a-e ]{0,4}", 1 => Just("--- a/a".to_owned())];
     (prop::collection::vec(line, 0..14), any::<bool>()).prop_map(|(lines, ends)| {
@@ -30,14 +30,14 @@ fn tree() -> impl Strategy<Value = Tree> {
 #[derive(Debug, Clone)]
 enum Damage {
     None,
-    /// A byte becomes another.
+    /// Replaces one byte.
     Byte(u8),
     Drop,
     Double,
     Swap,
-    /// The first character of a line becomes another that means something there.
+    /// Replaces the first character of a line with another one that has a meaning there.
     Sign(char),
-    /// A digit becomes another.
+    /// Replaces one digit.
     Digit(char),
 }
 
@@ -81,7 +81,7 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     lines.concat()
 }
 
-/// FO-10: a diff without context whose only hunk is at the top of a file.
+/// FO-10: a diff without context lines whose only hunk is at the top of a file.
 #[test]
 fn insertion_at_the_top_of_a_file_matches_git_apply() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
@@ -94,7 +94,7 @@ fn insertion_at_the_top_of_a_file_matches_git_apply() {
     assert_eq!(reader.apply_with(&["--unidiff-zero"], &before, &diff), Ok(after));
 }
 
-/// FO-10: whatever we take, git takes too, and with the same result; what git writes we take.
+/// FO-10: actum accepts every diff that git writes. If it accepts a damaged diff, git accepts it as well with the same result.
 #[test]
 fn damaged_diff_is_rejected_or_applied_as_by_git() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
@@ -125,6 +125,6 @@ fn damaged_diff_is_rejected_or_applied_as_by_git() {
         Ok(())
     });
     result.unwrap();
-    // What never came up was not tested.
+    // Make sure that both outcomes occurred often enough.
     assert!(taken.get() > 50 && refused.get() > 50, "{taken:?} taken, {refused:?} refused");
 }

@@ -1,4 +1,4 @@
-//! Binary patches that git wrote, and damaged ones, beside `git apply`.
+//! Binary patches written by git, intact and damaged, compared with `git apply`.
 
 use actum_core::{Digest, FileMode};
 use actum_edit::edit::{BinaryChange, BinaryEdit, BlobId};
@@ -12,12 +12,12 @@ use crate::model::Tree;
 use crate::repository::Repository;
 use crate::{R, X, parse, path};
 
-/// The id of a content in a repository of SHA-1.
+/// Returns the id of a blob with this content in a SHA-1 repository.
 pub(crate) fn id(content: &[u8]) -> BlobId {
     BlobId::parse(&[b'0'; 40]).unwrap().of_same_kind(content)
 }
 
-/// Bytes that git takes for binary, and that neither repeat nor pack.
+/// Generates bytes that git treats as binary, and that neither repeat nor compress.
 fn noise(seed: u32, size: usize) -> Vec<u8> {
     let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
     let states = std::iter::successors(Some(seed), next).skip(1);
@@ -76,7 +76,7 @@ fn each_kind_of_binary_patch_becomes_its_operation() {
     );
 }
 
-/// FO-10; what git 2.47 wrote, with a patch of text between those of binaries.
+/// FO-10; output of git 2.47, with a text patch between the binary ones.
 #[test]
 fn git_diff_of_text_and_binary_files_produces_the_expected_tree() {
     let diff = concat!(
@@ -114,12 +114,12 @@ fn git_diff_of_text_and_binary_files_produces_the_expected_tree() {
     assert!(other.apply(&parse(diff)).unwrap_err().contains("the binary patch expects `20b5be9"));
 }
 
-/// Fate of a file.
+/// Kind of change made to a file.
 #[derive(Debug, Clone)]
 enum Fate {
     Appears,
     Goes,
-    /// Each piece is put in at its place.
+    /// Inserts each piece at its position.
     Edited(Edits),
     Rewritten(Vec<u8>),
     Moved(Edits),
@@ -128,7 +128,7 @@ enum Fate {
 
 type Edits = Vec<(prop::sample::Index, Vec<u8>)>;
 
-/// A file before, its fate, and whether its mode changes.
+/// A file before the diff, the change made to it, and whether its mode changes.
 type FileCase = ((Vec<u8>, bool), Fate, bool);
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
@@ -156,7 +156,7 @@ fn stories() -> impl Strategy<Value = Vec<FileCase>> {
     proptest::collection::vec(story, 1..6)
 }
 
-/// The trees before and after.
+/// Returns the trees before and after the changes.
 fn trees(stories: &[FileCase]) -> (Tree, Tree) {
     let (mut before, mut after) = (Tree::default(), Tree::default());
     for (number, ((content, executable), fate, flips)) in stories.iter().enumerate() {
@@ -189,12 +189,12 @@ fn trees(stories: &[FileCase]) -> (Tree, Tree) {
     (before, after)
 }
 
-/// Runs so many cases, and writes no file for those that fail.
+/// Returns a runner for this number of cases that writes no file about failing cases.
 fn runner(cases: u32) -> TestRunner {
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
-/// Asks git for diffs in a repository of `format`, and git and us for what they do.
+/// Checks that actum and git apply the diffs of a repository with object format `format` in the same way.
 fn agree_with_git(format: &str) {
     let (writer, reader) = (Repository::new(format), Repository::new(format));
     let seen = std::cell::RefCell::new(String::new());
@@ -214,7 +214,7 @@ fn agree_with_git(format: &str) {
         Ok(())
     });
     result.unwrap();
-    // What never came up was not tested.
+    // Make sure that each kind of change occurred.
     let seen = seen.into_inner();
     for line in ["literal ", "delta ", "new file ", "deleted ", "rename to", "copy to", "new mode "]
     {
@@ -234,7 +234,7 @@ fn binary_diffs_of_a_sha256_repository_apply_as_by_git() {
     agree_with_git("sha256");
 }
 
-/// A change of one file, by name.
+/// Returns small changes, each of one file, by name.
 fn small_changes() -> [(Tree, Tree); 5] {
     let large = noise(1, 2000);
     let longer = [&large[..], b"tail"].concat();
@@ -255,7 +255,7 @@ enum Damage {
     Swap,
 }
 
-/// The diff with one byte or line damaged, from the `index` line on.
+/// Damages one byte or line of the diff, at or after the `index` line.
 fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     let start = index_line(diff);
     let (head, body) = diff.split_at(start);
@@ -279,12 +279,12 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     [head, &lines.concat()].concat()
 }
 
-/// Returns the start of the `index` line.
+/// Returns the offset of the `index` line.
 fn index_line(diff: &[u8]) -> usize {
     diff.windows(7).position(|window| window == b"\nindex ").unwrap() + 1
 }
 
-/// FO-10: what is let through does what git would have done.
+/// FO-10: if a damaged binary diff is accepted, it has the effect it has in git.
 #[test]
 fn damaged_binary_diff_is_rejected_or_applied_as_by_git() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
@@ -326,7 +326,7 @@ fn damaged_binary_diff_is_rejected_or_applied_as_by_git() {
     result.unwrap();
 }
 
-/// FO-10: what we write for binary contents git and we read as the same change.
+/// FO-10: git and actum read the diffs that actum writes for binary contents as the same change.
 #[test]
 fn written_binary_diffs_apply_in_git_and_actum() {
     let reader = Repository::new("sha1");

@@ -1,15 +1,15 @@
-//! Writes binary hunks as git does, of any content and with any size announced.
+//! Writes binary hunks as git does, for any content and with any announced size.
 
-/// The letters of base 85 by their value.
+/// Base-85 digits in the order of their values.
 const LETTERS: &[u8] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// A whole content.
+/// Writes a hunk with the complete content.
 pub(crate) fn literal(content: &[u8]) -> String {
     hunk("literal", content.len(), &packed(content))
 }
 
-/// A delta.
+/// Writes a delta hunk.
 pub(crate) fn delta(instructions: &[u8]) -> String {
     hunk("delta", instructions.len(), &packed(instructions))
 }
@@ -18,7 +18,7 @@ pub(crate) fn packed(content: &[u8]) -> Vec<u8> {
     miniz_oxide::deflate::compress_to_vec_zlib(content, 6)
 }
 
-/// A hunk that announces `size` and holds `packed`, with its blank line.
+/// Writes a hunk that announces `size` and contains `packed`, followed by its blank line.
 pub(crate) fn hunk(form: &str, size: usize, packed: &[u8]) -> String {
     let mut text = format!("{form} {size}\n");
     for line in packed.chunks(52) {

@@ -1,4 +1,4 @@
-//! Symbolic links, as git writes them (git-diff(1)): mode 120000, with the target as the only line.
+//! Symbolic links as git writes them (git-diff(1)): mode 120000, with the target as the only line.
 
 use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::format::git_diff::parse;
@@ -37,13 +37,13 @@ fn links_are_created_retargeted_renamed_and_deleted() {
     let gone = "diff --git a/l b/l\ndeleted file mode 120000\nindex 1de5659..0000000\n--- a/l\n+++ /dev/null\n\
         @@ -1 +0,0 @@\n-target\n\\ No newline at end of file\n";
     assert_eq!(parse(gone.as_bytes()).unwrap(), [delete("l", "target")]);
-    // A target of several lines.
+    // A link target with several lines.
     let lines = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n\
         @@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n";
     assert_eq!(parse(lines.as_bytes()).unwrap(), [link("l", "one\ntwo", None)]);
 }
 
-/// FO-10, D-6: in two sections of the same path, in either order.
+/// FO-10, D-6: two sections for the same path replace a file with a link, in either order.
 #[test]
 fn file_becomes_a_link_by_two_sections_in_either_order() {
     let gone = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n";
@@ -57,19 +57,19 @@ fn file_becomes_a_link_by_two_sections_in_either_order() {
     assert!(error.to_string().contains("`x`"), "{error}");
 }
 
-/// FO-10: diffs of links that git never writes are refused, each with its own error.
+/// FO-10: link diffs that git never writes are rejected, each with its own error.
 #[test]
 fn link_diffs_git_never_writes_are_rejected() {
     let problem = |diff: &str| parse(diff.as_bytes()).unwrap_err().to_string();
     let with_newline = "diff --git a/l b/l\nindex 1de5659..b5f5ef5 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-target\n+other\n";
     assert!(problem(with_newline).contains("without a final newline"), "{}", problem(with_newline));
     let by_mode = "diff --git a/l b/l\nold mode 100644\nnew mode 120000\n";
-    assert!(problem(by_mode).contains("two sections"), "{}", problem(by_mode));
+    assert!(problem(by_mode).contains("delete it in one section"), "{}", problem(by_mode));
     let submodule = "diff --git a/l b/l\nnew file mode 160000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+Subproject commit 1\n";
     assert!(problem(submodule).contains("submodule"), "{}", problem(submodule));
 }
 
-/// FO-10: a written diff is parsed to the same operations.
+/// FO-10: actum parses a link diff that it wrote to the same operations.
 #[test]
 fn written_link_diffs_parse_to_the_same_operations() {
     let at = path("l");

@@ -1,4 +1,4 @@
-//! Unified diffs become operations, and the operations do what the diff says (FO-10).
+//! Unified diffs are parsed to operations, and the operations have the effect the diff describes (FO-10).
 
 #![expect(
     clippy::unwrap_used,
@@ -22,9 +22,9 @@ use actum_core::RelPath;
 use actum_edit::{Operation, format};
 use model::Tree;
 
-/// Regular.
+/// Regular file.
 const R: bool = false;
-/// Executable.
+/// Executable file.
 const X: bool = true;
 
 fn tree(files: &[(&str, &str, bool)]) -> Tree {

@@ -1,4 +1,4 @@
-//! A tree held in memory and the plainest way to carry out operations on it.
+//! Tree in memory with the simplest possible implementation of operations.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use actum_core::{Digest, FileMode, RelPath};
 use actum_edit::hunk::Patcher;
 use actum_edit::{ModeChange, Operation, Splice};
 
-/// A file's content and whether it is executable.
+/// Content of a file, and whether it is executable.
 pub(crate) type File = (Vec<u8>, bool);
 
-/// The files of a directory by path.
+/// Files of a directory, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tree(pub(crate) BTreeMap<RelPath, File>);
 
 impl Tree {
-    /// Carries out `operations` in order; refuses what they forbid, and a file below a file.
+    /// Applies `operations` in order. Returns an error if an operation is not allowed, or would create a file below a file.
     pub(crate) fn apply(mut self, operations: &[Operation]) -> Result<Self, String> {
         for operation in operations {
             self.step(operation).map_err(|error| format!("{operation:?}: {error}"))?;

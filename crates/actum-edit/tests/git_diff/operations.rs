@@ -1,4 +1,4 @@
-//! Operations of each kind of section, as whole values, and their order.
+//! Operations that each kind of diff section produces, and their order.
 
 use actum_core::Digest;
 use actum_edit::format::{HunkCounts, Reading, git_diff};
@@ -46,7 +46,7 @@ fn delete(name: &str, content: &str) -> Operation {
     Operation::Delete { path: path(name), expected, parents: PARENTS }
 }
 
-/// Such a hunk ends the file, as git apply has it.
+/// A hunk without trailing context must be at the end of the file, as in `git apply`.
 #[test]
 fn hunk_with_only_leading_context_must_end_the_file() {
     let at_end = |body: &str, counts: (u32, u32)| {
@@ -66,8 +66,8 @@ fn hunk_with_only_leading_context_must_end_the_file() {
     assert!(!at_end("-a\n+b\n", (1, 1)), "a diff without context says nothing");
 }
 
-/// FO-10: the `index` line of git distinguishes them from lines that fill an empty file, and the
-/// same diff is not made twice.
+/// FO-10: git's `index` line distinguishes an insertion at the top of a file from filling an empty file, and the same diff cannot
+/// be applied twice.
 #[test]
 fn index_line_distinguishes_top_insertion_from_filling_an_empty_file() {
     let at_end = |header: &str| {
@@ -85,14 +85,14 @@ fn index_line_distinguishes_top_insertion_from_filling_an_empty_file() {
     assert!(at_end(""), "nor is it in a plain diff");
 }
 
-/// A section that renames and nothing else.
+/// Returns a section that only renames a file.
 fn moved(from: &str, to: &str) -> String {
     format!(
         "diff --git a/{from} b/{to}\nsimilarity index 100%\nrename from {from}\nrename to {to}\n"
     )
 }
 
-/// A section that copies and nothing else.
+/// Returns a section that only copies a file.
 fn copied(from: &str, to: &str) -> String {
     moved(from, to).replace("rename", "copy")
 }
@@ -165,7 +165,7 @@ fn renames_and_copies_precede_their_edits() {
     assert_eq!(parse(&(copied("x", "y") + edit)), [copy("x", "y"), hunk, chmod("y", true)]);
 }
 
-/// FO-10: what git writes for `git mv` in a chain; every old name is of the tree before.
+/// FO-10: git's output for a chain of `git mv` commands. Every old name refers to the tree before the diff.
 #[test]
 fn rename_chain_starts_with_its_last_rename() {
     let diff = moved("a", "b") + &moved("b", "c") + &moved("c", "d/e");
@@ -209,7 +209,7 @@ fn file_is_created_at_the_old_path_of_a_renamed_file() {
     assert_eq!(parse(&diff), [rename("a", "b"), create("a", "n\n", None)]);
 }
 
-/// FO-5: with the deletion first, `d` would be removed and made again with another mode.
+/// FO-5: if the deletion came first, `d` would be removed and created again with a different mode.
 #[test]
 fn directory_in_use_is_never_emptied_temporarily() {
     let diff = "--- a/d/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\
@@ -254,7 +254,7 @@ fn no_newline_marker_at_the_end_of_the_input_needs_no_newline() {
     assert_eq!(tree(&[("x", "a\n", R)]).apply(&parse(diff)), Ok(after));
 }
 
-/// FO-10: packages are often unpacked with this time on every file.
+/// FO-10: many packages are unpacked with this timestamp on every file.
 #[test]
 fn epoch_timestamps_on_both_sides_are_an_edit() {
     let stamp = "1970-01-01 00:00:00.000000000 +0000";
@@ -295,7 +295,7 @@ fn recounted(diff: &str) -> Result<Vec<Operation>, String> {
     .map_err(|error| error.to_string())
 }
 
-/// FO-10: as `git apply --recount`.
+/// FO-10: like `git apply --recount`.
 #[test]
 fn recount_ignores_the_line_counts_in_hunk_headers() {
     let sound = "\
@@ -321,7 +321,7 @@ fn recounted_hunk_ends_before_the_next_file_or_trailing_text() {
     assert_eq!(recounted(&plain("4", "")).unwrap(), expected);
     assert_eq!(recounted(&plain("4", "\n\n")).unwrap(), expected);
     assert_eq!(recounted(&plain("4", "Index: b\n")).unwrap(), expected);
-    // Lines that only look like the names of a file are changed lines.
+    // Changed lines that look like the file names of a section.
     let names = "--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n x\n--- y\n+++ z\n w\n";
     assert_eq!(recounted(names).unwrap(), parse(&names.replace("-1,9 +1,9", "-1,3 +1,3")));
     let empty = recounted("--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\nprose\n").unwrap_err();

@@ -1,4 +1,4 @@
-//! Diffs between random trees, written as plainly as the format allows.
+//! Diffs between random trees, written in the simplest form that the format allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 use crate::model::{File, Tree};
 
-/// Pieces of text that mean something in a diff.
+/// Pieces of text that have a meaning in a diff.
 const NOISE: &str = "(@@ -1,2 [+]1 @@|--- |[+]{3} b/a|diff --git a/a b/a|rename to |\"|\\\\ |index 0..|[ +-]a\
      |GIT binary patch|literal 0|delta 3|HcmV[?]d00001|index e{40}[.]{2}0{40})?\n?";
 
-/// The old paths of the files of a tree, by their new paths.
+/// Old paths of the renamed files, by their new paths.
 type Origins = BTreeMap<RelPath, RelPath>;
 
-/// A tree of few paths, so that those of two trees often meet, and none lies below another.
+/// Generates trees with few paths, so that two trees often share paths. No path is below another.
 fn trees() -> impl Strategy<Value = Tree> {
     let name = "[ab]{1,2}( [cé\"])?(/[ab])?";
     let file = (proptest::collection::vec("[ab \\\\-]{0,2}\r?\n", 0..4), any::<bool>());
@@ -36,7 +36,7 @@ fn trees() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// A section that makes `new`, a file after the diff, out of `old`, a file before it.
+/// Writes a section that turns the old file `old` into the new file `new`.
 fn section(out: &mut Vec<u8>, old: Option<(&RelPath, &File)>, new: Option<(&RelPath, &File)>) {
     let name = |prefix: &str, path: &RelPath| {
         let escaped: String = path
@@ -94,7 +94,7 @@ fn section(out: &mut Vec<u8>, old: Option<(&RelPath, &File)>, new: Option<(&RelP
     }
 }
 
-/// The diff between two trees, in which the files that `origins` names are renamed.
+/// Returns the diff between two trees, in which the files in `origins` are renamed.
 fn diff(before: &Tree, after: &Tree, origins: &Origins) -> Vec<u8> {
     let mut out = Vec::new();
     let moved: BTreeSet<&RelPath> = origins.values().collect();
@@ -110,7 +110,7 @@ fn diff(before: &Tree, after: &Tree, origins: &Origins) -> Vec<u8> {
     out
 }
 
-/// Pairs of new and old paths that may be renames: neither stays in place.
+/// Returns pairs of new and old paths that may be renames because neither path remains in place.
 fn origins(before: &Tree, after: &Tree, picks: &[usize]) -> Origins {
     let old: Vec<_> = before.0.keys().collect();
     let mut origins = Origins::new();
@@ -123,7 +123,7 @@ fn origins(before: &Tree, after: &Tree, picks: &[usize]) -> Origins {
             origins.insert(to.clone(), (*from).clone());
         }
     }
-    // What lies at the target of a rename must move too, or git would not call it a rename.
+    // A file at the target of a rename must move as well. Otherwise, git would not call it a rename.
     while let Some(to) = origins
         .keys()
         .find(|to| before.0.contains_key(*to) && !origins.values().any(|from| from == *to))
@@ -149,7 +149,7 @@ proptest! {
         }
         match parse(&diff) {
             Ok(operations) => prop_assert_eq!(before.apply(&operations), Ok(after)),
-            // Only moves in a circle cannot be expressed.
+            // Only cyclic renames cannot be expressed.
             Err(error) => prop_assert!(
                 !origins.is_empty() && error.to_string().contains("these moves form a cycle"),
                 "{}\n{}", error, String::from_utf8_lossy(&diff)
@@ -170,7 +170,7 @@ proptest! {
         }
         let operations = parse(&whole).unwrap();
         let (part, rest) = whole.split_at(cut.index(whole.len()));
-        // The mark for a missing newline is a line of its own, so nothing shows that it is gone.
+        // The marker for a missing newline is a separate line, so its removal cannot be detected.
         let last = part.split_inclusive(|b| *b == b'\n').next_back().unwrap_or_default();
         if rest.starts_with(b"\\") || last.starts_with(b"\\") {
             return Ok(());

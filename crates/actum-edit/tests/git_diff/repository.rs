@@ -1,4 +1,4 @@
-//! A repository of git in a directory of its own, to have git write and apply diffs.
+//! Git repository in a temporary directory, used to write and apply diffs with git.
 
 #![expect(clippy::disallowed_methods, reason = "git is a program, and works on files")]
 
@@ -16,19 +16,19 @@ use crate::model::Tree;
 pub(crate) struct Repository(TempDir);
 
 impl Repository {
-    /// An empty one, whose ids are hashes of `format`: `sha1` or `sha256`.
+    /// Creates an empty repository with the object format `sha1` or `sha256`.
     pub(crate) fn new(format: &str) -> Self {
         let repository = Self(tempfile::tempdir().unwrap());
         repository.git(&["init", "-q", "--object-format", format], b"").unwrap();
         repository
     }
 
-    /// The diff between two trees, with whatever renames and copies git sees.
+    /// Returns the diff between two trees, with all renames and copies that git detects.
     pub(crate) fn diff(&self, before: &Tree, after: &Tree) -> Vec<u8> {
         self.diff_with(&["--binary", "-M", "-C", "--find-copies-harder"], before, after)
     }
 
-    /// The diff that git writes with these flags.
+    /// Returns the diff that git writes with these options.
     pub(crate) fn diff_with(&self, flags: &[&str], before: &Tree, after: &Tree) -> Vec<u8> {
         let [before, after] = [before, after].map(|tree| {
             self.put(tree);
@@ -39,13 +39,13 @@ impl Repository {
         self.git(&[&["diff"], flags, &range].concat(), b"").unwrap()
     }
 
-    /// Applies a diff to a tree with git, or returns the message of git. Not for a repository that
-    /// made a diff: git takes a content that it has already, and leaves the one of the diff unread.
+    /// Applies a diff to a tree with `git apply`, or returns git's error message. Do not use it in the repository that made the
+    /// diff, because git reuses contents it already has and ignores those in the diff.
     pub(crate) fn apply(&self, tree: &Tree, diff: &[u8]) -> Result<Tree, String> {
         self.apply_with(&[], tree, diff)
     }
 
-    /// Applies a diff with these flags.
+    /// Applies a diff with these options.
     pub(crate) fn apply_with(
         &self,
         flags: &[&str],
@@ -59,7 +59,7 @@ impl Repository {
         Ok(tree)
     }
 
-    /// Makes the files those of `tree`.
+    /// Replaces the files of the repository with those of `tree`.
     fn put(&self, tree: &Tree) {
         for entry in fs::read_dir(self.0.path()).unwrap().map(Result::unwrap) {
             match entry.file_type().unwrap().is_dir() {
@@ -92,7 +92,7 @@ impl Repository {
         }
     }
 
-    /// Runs git with nobody's configuration; gives its output, or what it says is wrong.
+    /// Runs git without any user or system configuration. Returns its output, or its error message.
     fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
         let mut git = Command::new("git")
             .args(["-c", "core.safecrlf=false", "-c", "gc.auto=0"])
@@ -110,7 +110,7 @@ impl Repository {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // git may stop reading once it has seen what is wrong; a diff of a test fits into the pipe.
+        // Git may stop reading as soon as it finds an error. The diffs of the tests fit into the pipe buffer.
         drop(git.stdin.take().unwrap().write_all(input));
         let output = git.wait_with_output().unwrap();
         if output.status.success() {

@@ -1,18 +1,17 @@
-//! Diffs that git 2.47 and GNU diffutils 3.8 wrote, applied in memory: the result is the tree they
-//! were made for.
+//! Applies diffs written by git 2.47 and GNU diffutils 3.8 in memory, and compares the result with the expected tree.
 
 use actum_edit::format::git_diff::{DiffProblem, Moves};
 use actum_edit::format::{self, Problem, Reading};
 
 use crate::{R, X, parse, path, tree};
 
-/// Nine lines, long enough for git to see that a file was rewritten.
+/// Returns nine lines, which are enough for git to detect that a file was rewritten.
 fn nine_lines(word: &str, first: u8) -> String {
     let line = |i: u8| format!("{word} {i} {}\n", char::from(first + i).to_string().repeat(60));
     (0..9).map(line).collect()
 }
 
-/// The lines of `content` with `sign` before each.
+/// Returns the lines of `content`, each prefixed with `sign`.
 fn signed(sign: char, content: &str) -> String {
     content.split_inclusive('\n').map(|line| format!("{sign}{line}")).collect()
 }
@@ -361,7 +360,7 @@ fn commits_in_a_log_are_applied_together() {
     assert_eq!(before.apply(&parse(diff)), Ok(after));
 }
 
-/// FO-10; `diff -ruN a b`, which marks a missing file by its time.
+/// FO-10; `diff -ruN a b`, which marks a missing file by its timestamp.
 #[test]
 fn output_of_plain_diff_produces_the_expected_tree() {
     let before = tree(&[("x", "1\n2\n", R), ("gone", "g\n", R), ("s p", "\n", R), ("é", "1\n", R)]);
@@ -421,8 +420,8 @@ fn reversed_rewrite_restores_the_old_content() {
     assert_eq!(tree(&[("x", "z\nz\nz\n", R)]).apply(&parse(&diff)), Ok(after));
 }
 
-/// FO-10; `git diff --cached -B -M -U0`: a copy reads the file as it was before its change, to
-/// where another file was before it moved on.
+/// FO-10; `git diff --cached -B -M -U0`: a copy reads the source file as it was before the diff, even if another file was renamed
+/// away from the destination.
 #[test]
 fn copy_to_the_old_path_of_a_renamed_file_reads_the_old_content() {
     let (first, second) = (nine_lines("first", b'a'), nine_lines("second", b'k'));

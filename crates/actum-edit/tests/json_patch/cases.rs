@@ -1,10 +1,10 @@
-//! The examples of RFC 6902, appendix A, and the cases that implementations are known to get wrong.
+//! Examples of RFC 6902, appendix A, and cases that implementations are known to get wrong.
 
 use serde_json::Value;
 
 use super::patched;
 
-/// The document, the patch, and the result; none where it must be refused.
+/// A document, a patch, and the result, which is `None` if the patch must be rejected.
 const RFC: &[(&str, &str, Option<&str>)] = &[
     // A.1 to A.10
     (
@@ -53,7 +53,7 @@ const RFC: &[(&str, &str, Option<&str>)] = &[
         r#"[{"op":"add","path":"/child","value":{"grandchild":{}}}]"#,
         Some(r#"{"foo":"bar","child":{"grandchild":{}}}"#),
     ),
-    // A.11 has an unknown field ignored, which D-4 refuses.
+    // A.11 ignores an unknown field, but D-4 requires that it is rejected.
     (r#"{"foo":"bar"}"#, r#"[{"op":"add","path":"/baz","value":"qux","xyz":123}]"#, None),
     // A.12 to A.16
     (r#"{"foo":"bar"}"#, r#"[{"op":"add","path":"/baz/bat","value":"qux"}]"#, None),
@@ -118,7 +118,7 @@ const OTHERS: &[(&str, &str, Option<&str>)] = &[
     ),
     (r#"{"é":1}"#, r#"[{"op":"test","path":"/\u00e9","value":1}]"#, Some(r#"{"é":1}"#)),
     (r#"{"\u00e9":1}"#, r#"[{"op":"remove","path":"/é"}]"#, Some("{}")),
-    // The operations before the one that fails are not kept.
+    // The operations before a failed one have no effect.
     (
         r#"{"foo":1}"#,
         r#"[{"op":"add","path":"/bar","value":1},{"op":"test","path":"/foo","value":2}]"#,

@@ -1,8 +1,8 @@
-//! Layout: what is new is laid out as what is around it, and nothing else moves.
+//! Layout: new values are laid out like their surroundings, and nothing else changes.
 
 use super::patched;
 
-/// Whole files before and after one patch.
+/// Checks a file as a whole before and after one patch.
 fn check(patch: &str, before: &str, after: &str) {
     assert_eq!(patched(patch, before).as_deref(), Ok(after), "{patch}");
 }

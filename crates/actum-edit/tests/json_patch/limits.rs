@@ -1,4 +1,4 @@
-//! Limits, on each side.
+//! Limits, tested on both sides.
 
 use actum_core::json::DEPTH_MAX;
 use actum_edit::edit::json_patch::{JSON_BYTES_MAX, OPERATIONS_MAX};
@@ -28,14 +28,14 @@ fn file_size_is_limited() {
 
 #[test]
 fn delta_result_size_is_limited_on_both_sides() {
-    // Each copy into itself doubles the document.
+    // Each copy of the document into itself doubles its size.
     let copies = |count| vec![r#"{"op":"copy","from":"","path":"/-"}"#; count].join(",");
     assert!(patched(&format!("[{}]", copies(15)), "[1]").is_ok());
     assert_eq!(
         patched(&format!("[{}]", copies(30)), "[1]").unwrap_err(),
         "operation 22 (`copy` at `/-`): the result would have more than 16777216 bytes"
     );
-    // What goes makes room for what comes.
+    // A removed value makes room for an added one.
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(9_000_000));
     let there = r#"{"op":"move","from":"/a","path":"/b"},{"op":"move","from":"/b","path":"/a"}"#;
     let there = format!("[{}]", [there; 10].join(","));
@@ -58,7 +58,7 @@ fn result_depth_is_limited() {
     );
 }
 
-/// A patch is written by an agent, so the worst of them must end.
+/// Agents write patches, so even the worst patch must terminate.
 #[test]
 fn indentation_growth_is_limited() {
     let deep = format!("{{\n{}\"a\": [\n]\n}}", " ".repeat(1_000_000));

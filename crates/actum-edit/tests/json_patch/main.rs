@@ -1,4 +1,4 @@
-//! JSON Patch as an edit of bytes: RFC 6902 by the values, and every other byte as it was.
+//! JSON Patch as byte edits: values change as RFC 6902 specifies, and every other byte is unchanged.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use actum_core::RelPath;
 use actum_edit::format::{Reading, parse};
 use actum_edit::{Operation, Splice};
 
-/// The splices that the RFC 6902 array `patch` makes in `content`.
+/// Returns the splices that the RFC 6902 array `patch` makes in `content`.
 fn splices(patch: &str, content: &[u8]) -> Result<Vec<Splice>, String> {
     let target = RelPath::new("file.json").ok();
     let operations = parse(patch.as_bytes(), &Reading { target, ..Reading::default() });

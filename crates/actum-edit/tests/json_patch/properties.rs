@@ -1,5 +1,4 @@
-//! By the values, an edit is what another implementation of RFC 6902 makes; by the bytes, it stays
-//! inside what it addresses.
+//! An edit produces the same values as another implementation of RFC 6902, and changes no bytes outside the addressed values.
 
 use actum_core::json::{Content, Value as Placed};
 use actum_edit::Splice;
@@ -17,7 +16,7 @@ struct Style {
     gap: &'static str,
     pad: &'static str,
     end: &'static str,
-    /// One bit for each container: whether it takes several lines if those around it do.
+    /// One bit per container: whether it spans several lines if its parents do.
     lines: u64,
 }
 
@@ -99,7 +98,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Operation to make, and the choice of its places.
+/// Kind of an operation, the choice of its locations, and a value.
 type Pick = (u8, prop::sample::Index, prop::sample::Index, u8, Value);
 
 fn picks() -> impl Strategy<Value = Vec<Pick>> {
@@ -107,7 +106,7 @@ fn picks() -> impl Strategy<Value = Vec<Pick>> {
     prop::collection::vec((0u8..8, index(), index(), 0u8..6, document()), 1..6)
 }
 
-/// The pointers to all values in it.
+/// Collects the pointers to all values of a document.
 fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     all.push(at.to_owned());
     let step = |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -122,7 +121,7 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Operations of which all but the last can surely be made, and the result of all where they can.
+/// Returns operations of which all but the last are certain to succeed, and the result if the last one succeeds as well.
 fn operations(document: &Value, picks: &[Pick]) -> (Vec<Value>, Option<Value>) {
     let (mut now, mut operations) = (document.clone(), Vec::new());
     for (kind, one, other, step, value) in picks {
@@ -141,11 +140,11 @@ fn operations(document: &Value, picks: &[Pick]) -> (Vec<Value>, Option<Value>) {
             _ => json!({"op": "test", "path": one, "value": value}),
         };
         operations.push(operation.clone());
-        // The other implementation does not do this where the value is the whole document.
+        // The other implementation rejects this if the value is the whole document.
         if *kind == 4 && *one == new {
             continue;
         }
-        // It makes `null` of a document that is removed.
+        // The other implementation replaces a removed document with `null`.
         let is_root = one.is_empty() && matches!(kind, 2 | 4);
         let patch: json_patch::Patch = serde_json::from_value(json!([operation])).unwrap();
         if is_root || json_patch::patch(&mut now, &patch).is_err() {
@@ -211,7 +210,7 @@ proptest! {
         let document = json!([document, 0]);
         let mut all = Vec::new();
         pointers(&document, "", &mut all);
-        // An empty container may open and close again as another.
+        // An empty container may be replaced by an empty one of the other kind.
         all.retain(|pointer| match document.pointer(pointer).unwrap() {
             Value::Array(items) => !items.is_empty(),
             Value::Object(members) => !members.is_empty(),
@@ -250,7 +249,7 @@ proptest! {
     }
 }
 
-/// The bytes of the value that a pointer leads to.
+/// Returns the byte range of the value at a pointer.
 fn span(value: &Placed<'_>, pointer: &str) -> std::ops::Range<usize> {
     let Some((step, rest)) = pointer.strip_prefix('/').map(|steps| {
         steps

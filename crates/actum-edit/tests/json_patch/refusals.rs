@@ -1,4 +1,4 @@
-//! Refused patches, and the words of their errors.
+//! Rejected patches and their error messages.
 
 use super::{patched, splices};
 

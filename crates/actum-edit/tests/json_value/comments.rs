@@ -1,4 +1,4 @@
-//! JSON with comments: they stay, and what is new stands where they leave room.
+//! JSON with comments: comments are preserved, and new values are placed where they leave room.
 
 use super::{add, check, remove, update};
 

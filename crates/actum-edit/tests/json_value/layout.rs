@@ -1,4 +1,4 @@
-//! Layout: what is new is laid out as what is around it, and nothing else moves.
+//! Layout: new values are laid out like their surroundings, and nothing else changes.
 
 use super::{add, check, remove, update};
 
@@ -111,9 +111,9 @@ fn value_is_replaced_in_place() {
         "{\"a\":[{\"id\":1e400},{\"id\":2,\"n\":3}]}",
     );
     check(update("$[-1]", "3"), "[1,2]", "[1,3]");
-    // Another spelling is another value to write; the same is no change.
+    // A different spelling is a different value to write; an identical spelling is no change.
     check(update("$[0]", "1.0"), "[1]", "[1.0]");
     check(update("$[0]", "1"), "[1]", "[1]");
-    // A name is found however it is spelled.
+    // A name matches regardless of how it is escaped.
     check(update("$.ab", "2"), "{\"a\\u0062\": 1}", "{\"a\\u0062\": 2}");
 }

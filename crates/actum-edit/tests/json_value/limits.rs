@@ -1,4 +1,4 @@
-//! Limits, on each side.
+//! Limits, tested on both sides.
 
 use actum_core::json::DEPTH_MAX;
 use actum_edit::edit::json_patch::JSON_BYTES_MAX;
@@ -47,7 +47,7 @@ fn result_depth_is_limited() {
     assert_eq!(error, "the result would be nested more than 127 levels deep");
 }
 
-/// EX-10: containers with more children than are looked at for examples, and large ones beside the way.
+/// EX-10: containers with more children than are examined for their layout, and large containers beside the edited path.
 #[test]
 fn large_containers_are_edited_like_small_ones() {
     let element = format!("{{\"x\": \"{}\"}}", "y".repeat(100));

@@ -1,4 +1,4 @@
-//! Edits of one value of a JSON file, also of one with comments.
+//! Edits of one value in a JSON file, which may contain comments.
 
 #![expect(
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ fn edited(edit: JsonValueEdit, file: &str) -> Result<String, String> {
     Ok(String::from_utf8(Splice::apply(&splices, file.as_bytes()).unwrap()).unwrap())
 }
 
-/// Whole files before and after one edit.
+/// Checks a file as a whole before and after one edit.
 fn check(edit: JsonValueEdit, before: &str, after: &str) {
     assert_eq!(edited(edit.clone(), before).as_deref(), Ok(after), "{edit:?}");
 }

@@ -1,5 +1,5 @@
-//! Random documents with comments anywhere: the values change at the place alone, by the judgement of
-//! another reader, and the bytes around it stay.
+//! Edits random documents with comments in any position. Another parser confirms that only the addressed value changed, and the
+//! surrounding bytes must be unchanged.
 
 use actum_edit::edit::JsonValueEdit;
 use jsonc_parser::ast::{self, ObjectPropName};
@@ -28,7 +28,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Text that may be between two tokens. Each comment has another number.
+/// Generates text that may appear between two tokens. Each comment has a different number.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "",
@@ -46,7 +46,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// The text of `value` with gaps anywhere, and perhaps with commas too many.
+/// Writes `value` with random gaps, and sometimes with trailing commas.
 fn text(value: &Value, gaps: &[&str], commas: u32) -> String {
     let mut writer = Writer { gaps: gaps.iter().cycle(), commas, comments: 0, text: String::new() };
     writer.gap();
@@ -109,7 +109,7 @@ impl Writer<'_> {
     }
 }
 
-/// The text as another reader takes it.
+/// Parses the text with another JSON parser.
 fn tree(text: &str) -> ast::Value<'_> {
     let options = ParseOptions {
         allow_comments: true,
@@ -147,7 +147,7 @@ fn name(name: &ObjectPropName<'_>) -> String {
     }
 }
 
-/// The pointers and paths of all values in it.
+/// Collects the pointers and paths of all values of a document.
 fn places(value: &Value, pointer: &str, path: &str, all: &mut Vec<(String, String)>) {
     all.push((pointer.to_owned(), path.to_owned()));
     match value {
@@ -167,7 +167,7 @@ fn places(value: &Value, pointer: &str, path: &str, all: &mut Vec<(String, Strin
     }
 }
 
-/// Range of the value at `pointer`, and the ranges of its own values.
+/// Returns the range of the value at `pointer`, and the ranges of its direct children.
 fn spans(tree: &ast::Value<'_>, pointer: &str) -> ((usize, usize), Vec<(usize, usize)>) {
     let span = |r: jsonc_parser::common::Range| (r.start, r.end);
     let Some((step, rest)) = pointer.strip_prefix('/').map(|p| {
@@ -199,7 +199,7 @@ fn spans(tree: &ast::Value<'_>, pointer: &str) -> ((usize, usize), Vec<(usize, u
     }
 }
 
-/// The comments in `text`, which is a piece between values.
+/// Returns the comments in a piece of text between values.
 fn comments(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut rest = text;
@@ -216,7 +216,7 @@ fn comments(text: &str) -> Vec<String> {
     all
 }
 
-/// The text between the brackets of an object and outside of its members.
+/// Returns the text between the brackets of an object that belongs to none of its members.
 fn gaps_of(text: &str, (start, end): (usize, usize), members: &[(usize, usize)]) -> String {
     let mut gaps = String::new();
     let mut reached = start + 1;
@@ -271,13 +271,13 @@ proptest! {
         let ((start, end), members) = spans(&tree(&file), pointer);
         let ((new_start, new_end), new_members) = spans(&tree(&result), pointer);
         prop_assert_eq!(value(&tree(&result)), after);
-        // All bytes around the place.
+        // All bytes around the edited value must be unchanged.
         prop_assert_eq!(&file[..start], &result[..new_start]);
         prop_assert_eq!(&file[end..], &result[new_end..]);
         if kind == 0 {
             return Ok(());
         }
-        // All other members, and all comments between them.
+        // All other members, and all comments between them, must be unchanged.
         let kept = |text: &str, members: &[(usize, usize)], but: Option<usize>| {
             let others = members.iter().enumerate().filter(|(index, _)| Some(*index) != but);
             others.map(|(_, (from, to))| text[*from..*to].to_owned()).collect::<Vec<_>>()

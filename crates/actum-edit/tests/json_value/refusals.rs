@@ -1,4 +1,4 @@
-//! Refused edits, each once, and the words with the place.
+//! Rejected edits, one example each, and the position in their error messages.
 
 use actum_edit::edit::JsonValueEdit;
 
@@ -73,7 +73,7 @@ fn object_with_duplicate_names_is_not_traversed() {
     assert_eq!(refused(update("$.b", "1"), "{\"a\": 1, \"b\": 2, \"\\u0061\": 2}"), doubled(1, 18));
     assert_eq!(refused(add("$", "b", "1"), "{\"a\": 1, \"a\": 2}"), doubled(1, 10));
     assert_eq!(refused(update("$..b", "1"), "{\"b\": {\"a\": 1, \"a\": 2}}"), doubled(1, 16));
-    // What is beside the way, or gone, may be what it is.
+    // Values outside the edited path, or already removed, may be invalid.
     let file = "{\"b\": {\"a\": 1, \"a\": 2}, \"c\": 1}";
     assert!(edited(update("$.c", "2"), file).is_ok());
     assert_eq!(edited(update("$.b", "2"), file).as_deref(), Ok("{\"b\": 2, \"c\": 1}"));

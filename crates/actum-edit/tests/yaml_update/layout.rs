@@ -1,4 +1,4 @@
-//! The value is written as fits the place, and nothing else moves.
+//! Layout: the new value is written in the style of its surroundings, and nothing else changes.
 
 use super::check;
 
@@ -165,7 +165,7 @@ fn line_endings_byte_order_mark_and_other_documents_are_preserved() {
     check("$", "[]", "--- null\n", "--- []\n");
 }
 
-/// EX-10: what some readers would take for something else is quoted.
+/// EX-10: strings that some YAML parser could read as another type are quoted.
 #[test]
 fn strings_are_quoted_if_a_parser_could_misread_them() {
     for (string, spelled) in [
@@ -283,7 +283,7 @@ fn comments_indented_less_than_a_block_scalar_are_preserved() {
         let windows = file.replace('\n', "\r\n");
         check("$.m.b", "2", &windows, &b.replace('\n', "\r\n"));
     }
-    // With less indentation than its own first line, and not less than the scalar.
+    // Text that looks like a comment is part of a block scalar if it is indented at least as much as the scalar.
     let file = "a: |1+\n   x\n # no comment\n# a comment\nb: 1\n";
     check("$.a", "2", file, "a: 2\n# a comment\nb: 1\n");
     check("$.a", "2", "a: |+\n\n  \n# c\nb: 1\n", "a: 2\n# c\nb: 1\n");

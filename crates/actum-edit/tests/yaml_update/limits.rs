@@ -1,4 +1,4 @@
-//! Limits, on each side.
+//! Limits, tested on both sides.
 
 use actum_core::json::DEPTH_MAX;
 use actum_edit::edit::YAML_BYTES_MAX;
@@ -41,7 +41,7 @@ fn yaml_file_depth_is_limited() {
     assert!(edited(&path(200), "2", &nested(200)).unwrap_err().contains("not valid YAML"));
 }
 
-/// EX-10: aliases stand for more than memory holds.
+/// EX-10: aliases may expand to more than memory can hold.
 #[test]
 fn alias_expansion_is_limited() {
     let mut file = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();

@@ -1,4 +1,4 @@
-//! Edits of one value of a YAML file.
+//! Edits of one value in a YAML file.
 
 #![expect(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ fn edited(path: &str, value: &str, file: &str) -> Result<String, String> {
     Ok(String::from_utf8(Splice::apply(&splices, file.as_bytes()).unwrap()).unwrap())
 }
 
-/// Whole files before and after one edit.
+/// Checks a file as a whole before and after one edit.
 fn check(path: &str, value: &str, before: &str, after: &str) {
     assert_eq!(edited(path, value, before).as_deref(), Ok(after), "{path} {value}");
 }

@@ -1,4 +1,4 @@
-//! Members that are added to a mapping, and removed from one.
+//! Adding members to a mapping, and removing them.
 
 use std::num::NonZeroU32;
 
@@ -23,7 +23,7 @@ fn check_removed(path: &str, before: &str, after: &str) {
     assert_eq!(removed(path, before).as_deref(), Ok(after), "{path} {before:?}");
 }
 
-/// EX-10: a name that a mapping lacks is added behind its last member, and every other byte stays.
+/// EX-10: a missing name is added after the last member of its mapping, and every other byte is unchanged.
 #[test]
 fn member_is_added_after_the_last_of_its_mapping() {
     check("$.b", "2", "# c\na: 1 # d\n", "# c\na: 1 # d\nb: 2\n");
@@ -34,16 +34,16 @@ fn member_is_added_after_the_last_of_its_mapping() {
     check("$.b", "{\"c\": [1]}", "a:\n   d: 1\n", "a:\n   d: 1\nb:\n   c:\n      - 1\n");
     check("$.b", "1", "a: |\n  text\n\n# end\n", "a: |\n  text\nb: 1\n\n# end\n");
     check("$['on']", "1", "a:\n", "a:\n\"on\": 1\n");
-    // In flow notation, and in an empty mapping.
+    // In flow style, and in an empty mapping.
     check("$.a.b", "[1]", "a: {}\n", "a: {b: [1]}\n");
     check("$.a.b", "2", "a: { c: 1 } # d\n", "a: { c: 1, b: 2 } # d\n");
     check("$.a.b", "2", "a: {c: 1,\n  d: 2, # e\n}\n", "a: {c: 1,\n  d: 2, b: 2, # e\n}\n");
     check("$.b", "2", "{}", "{b: 2}");
-    // Beside an anchor that is referred to.
+    // Next to an anchor that an alias refers to.
     check("$.b.e", "2", "b:\n  c: &k 1\nd: *k\n", "b:\n  c: &k 1\n  e: 2\nd: *k\n");
 }
 
-/// EX-10: only the last name may be missing, and only one mapping may lack it.
+/// EX-10: only the last name of the path may be missing, and only from one mapping.
 #[test]
 fn member_is_added_only_to_one_existing_mapping() {
     for (path, file) in [("$.b.c", "a: 1\n"), ("$[1]", "- 1\n"), ("$.a.b", "a: 1\n"), ("$.a", "")] {
@@ -61,7 +61,7 @@ fn member_is_added_only_to_one_existing_mapping() {
     assert!(error.starts_with("cannot determine where"), "{error}");
 }
 
-/// EX-10: a member goes with its lines or its comma, and every other byte stays.
+/// EX-10: a removed member takes its lines or its comma with it, and every other byte is unchanged.
 #[test]
 fn removing_a_yaml_member_removes_its_lines_or_comma() {
     check_removed("$.b", "# c\na: 1 # d\nb: 2 # e\n# f\n", "# c\na: 1 # d\n# f\n");
@@ -75,7 +75,7 @@ fn removing_a_yaml_member_removes_its_lines_or_comma() {
     check_removed("$.b", "{ a: 1, b: 2 }\n", "{ a: 1 }\n");
     check_removed("$.b", "{a: 1, # c\n b: 2}\n", "{a: 1 # c\n }\n");
     check_removed("$.a", "{a: 1}\n", "{}\n");
-    // A mapping without members is still one.
+    // A mapping remains a mapping after its last member is removed.
     check_removed("$.a", "a: 1\n", "{}\n");
     check_removed("$.a.b", "a:\n  b: 1\nc: 2\n", "a: {}\nc: 2\n");
     check_removed("$..b", "a:\n  b: 1\n  c: 2\n", "a:\n  c: 2\n");

@@ -1,5 +1,5 @@
-//! Random documents in many styles: the values change at the place alone, by the judgement of a reader,
-//! and the bytes around it stay.
+//! Edits random YAML documents in many styles. A YAML parser confirms that only the addressed value changed, and the surrounding
+//! bytes must be unchanged.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Places of a value: behind the mark that it follows, and up to its end.
+/// Positions of a written value: after the preceding indicator, and at its end.
 struct Written {
     pointer: String,
     range: Range<usize>,
@@ -43,9 +43,9 @@ struct Writer<'b> {
     newline: &'static str,
     bits: std::iter::Cycle<std::slice::Iter<'b, u8>>,
     places: Vec<Written>,
-    /// The pointer to what has an anchor.
+    /// Pointer to the value with an anchor.
     anchored: Option<String>,
-    /// The pointers to what has a tag.
+    /// Pointers to the values with a tag.
     tagged: Vec<String>,
     comments: usize,
 }
@@ -139,7 +139,7 @@ impl Writer<'_> {
         self.place(pointer, slot);
     }
 
-    /// A value behind a mark that ends at `slot`; its lines are indented by `indent`.
+    /// Writes a value after an indicator that ends at `slot`, with its lines indented by `indent`.
     fn block(&mut self, value: &Value, pointer: &str, slot: usize, indent: usize, in_item: bool) {
         let all = children(value);
         if all.is_empty() || self.pick(3) == 0 {
@@ -188,7 +188,7 @@ impl Writer<'_> {
         self.place(pointer, slot);
     }
 
-    /// Returns true if what would follow in the line would be text.
+    /// Whether text appended to the current line would become part of a literal scalar.
     fn ends_in_literal(&self) -> bool {
         self.places.last().is_some_and(|place| self.out[place.range.clone()].contains('|'))
     }
@@ -285,7 +285,7 @@ proptest! {
             prop_assert!(error.contains("has the tag `!t`"), "{}", error);
             return Ok(());
         }
-        // The whole document holds both the anchor and the alias.
+        // An edit of the whole document covers both the anchor and the alias.
         if is_shared && !pointer.is_empty() {
             let error = result.unwrap_err();
             prop_assert!(error.starts_with("the edit would change the value of the anchor `&k`"), "{}", error);
@@ -340,7 +340,7 @@ proptest! {
         let mut after = before.clone();
         after.pointer_mut(pointer).unwrap()["new"] = new;
         prop_assert_eq!(read(&added), after, "{:?} {:?}", &out, &added);
-        // One splice: all that was there is there, around it.
+        // The result must be a single insertion into the old text.
         let same = out.bytes().zip(added.bytes()).take_while(|(a, b)| a == b).count();
         let (head, tail) = (&out.as_bytes()[..same], &out.as_bytes()[same..]);
         prop_assert!(added.as_bytes().starts_with(head) && added.as_bytes().ends_with(tail));
@@ -384,7 +384,7 @@ proptest! {
         let path = path(pointer, &before);
         let result = match removed(&path, &out) {
             Ok(result) => result,
-            // A mapping with a tag is not written again where it would be empty.
+            // A mapping with a tag is not rewritten if it would become empty.
             Err(error) if members.is_empty() && tagged.contains(above) => {
                 prop_assert!(error.contains("has the tag `!t`"), "{}", error);
                 return Ok(());
@@ -392,7 +392,7 @@ proptest! {
             Err(error) => panic!("{error}\n{out:?}\n{path}"),
         };
         prop_assert_eq!(read(&result), after, "{:?} {:?}", &out, &result);
-        // Bytes go, and none come but those of `{}`.
+        // Bytes may only be removed, except that `{}` may be added.
         let mut left = out.bytes();
         let is_rest = result.bytes().all(|byte| left.any(|it| it == byte));
         prop_assert!(is_rest || result.contains("{}"), "{:?} {:?}", out, result);

@@ -1,4 +1,4 @@
-//! Refused edits, each once, and the words with the place.
+//! Rejected edits, one example each, and the position in their error messages.
 
 use actum_edit::Edit;
 
@@ -18,7 +18,7 @@ fn unresolved_path_reports_where_it_stops() {
         ("$.a[0].c.d", "there is no `c` at `$['a'][0]`"),
         ("$.a.b", "the member `b` requires an object, but there is a sequence at `$['a']`"),
         ("$[0]", "element 0 requires an array, but there is a mapping at `$`"),
-        // A number is no string.
+        // A number is not a string.
         ("$['1'].a", "there is no `1` at `$`"),
     ] {
         assert_eq!(
@@ -44,7 +44,7 @@ fn ambiguous_path_lists_its_matches_in_all_documents() {
         refused("$..b", "- b: 1\n- b: 2\n"),
         "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), but must select exactly one"
     );
-    // An alias shows what it stands for at another place.
+    // An alias repeats the anchored value at another place, so the path selects two places.
     assert_eq!(
         refused("$..b", "- &x {b: 1}\n- *x\n"),
         "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), but must select exactly one"
@@ -68,7 +68,7 @@ fn aliased_values_are_not_modified() {
     assert_eq!(refused("$.a", "a: &x 1\nb: *x\n"), anchored(4));
     assert_eq!(refused("$.a", "a: {q: &x 1}\nb: *x\n"), anchored(8));
     assert_eq!(refused("$.a.q", "a: {q: &x 1}\nb: *x\n"), anchored(8));
-    // What would change what an anchor around it stands for, changes elsewhere as well.
+    // Editing a value inside an anchored one would also change the places where an alias refers to it.
     assert_eq!(refused("$.a.q", "a: &x {q: 1}\nb: *x\n"), anchored(4));
 }
 
@@ -82,7 +82,7 @@ fn tagged_value_is_not_replaced() {
     };
     assert_eq!(refused("$.a", "a: !!str 1\n"), tagged("!!str"));
     assert_eq!(refused("$.a", "a: !t\n  - 1\n"), tagged("!t"));
-    // Elsewhere it stays.
+    // Tags and anchors of other values are unchanged.
     let file = "a: !!str 1\nb: &x !!int 2\nc: 1\n";
     assert_eq!(edited("$.c", "2", file).as_deref(), Ok("a: !!str 1\nb: &x !!int 2\nc: 2\n"));
 }

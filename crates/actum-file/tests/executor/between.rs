@@ -53,7 +53,7 @@ fn failed_move_between_base_directories_changes_neither() {
     assert_eq!(world.fail("4", "FILE_COPY", "a/none", "b/x"), failed("FILE_MISSING"));
 }
 
-/// FE-6, FE-8: the source decides. The published destination is undone.
+/// FE-6, FE-8: the source determines the outcome. If it is not removed, the published destination is undone.
 #[test]
 fn move_is_undone_at_the_destination_if_the_source_is_not_removed() {
     let world = World::new();
@@ -62,26 +62,27 @@ fn move_is_undone_at_the_destination_if_the_source_is_not_removed() {
         reason: "LEASE_EXPIRED",
         message: "expired".to_owned(),
     };
-    // Called when the request comes in, before the destination, with the destination, and after it.
+    // The lease is checked when the request arrives, and before, during and after the work on the destination.
     *world.lease.answers.borrow_mut() = vec![Err(expired), Ok(()), Ok(()), Ok(())];
     let failed = world.fail("t", "FILE_MOVE", "a/f", "b/g");
     assert_eq!(failed.0, ErrorCode::LeaseExpired);
 }
 
-/// FE-8, FE-11: a kill after either half.
+/// FE-8, FE-11: the process is killed after either half of the move.
 #[test]
 fn killed_move_between_base_directories_is_settled_from_the_source() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let files = world.files();
-    // Killed after the source was removed.
+    // The process is killed after the source was removed.
     world.log.loses_end.set(true);
     let manifest = world.manifest("t", "FILE_MOVE", "a/f", "b/g");
     world.run_bytes(manifest.as_bytes()).unwrap_err();
     let settled = world.recover();
     assert_eq!(settled.ends[0].result.status, TaskStatus::Success);
     assert_eq!(world.run(&manifest).envelope, settled.ends[0].envelope);
-    // Killed after the destination was published: the log has the start, and the ledger has no run of the source.
+    // The process is killed after the destination was published: the log has the start of the task, but the ledger has no run for
+    // the source.
     world.succeed("back", "FILE_MOVE", "b/g", "a/f");
     assert_eq!(world.files(), files);
     let mut start = world.log.find(&"t".parse().unwrap()).unwrap().unwrap().start.unwrap();
@@ -101,8 +102,7 @@ fn killed_move_between_base_directories_is_settled_from_the_source() {
     assert!(world.recover().ends.is_empty(), "recovering twice equals once");
 }
 
-/// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is
-/// reported as it is.
+/// FE-4, FE-11: a move needs attention if its source is missing and the ledger has no record of the destination.
 #[test]
 fn move_with_only_its_removal_recorded_needs_attention() {
     let world = World::new();
@@ -122,8 +122,7 @@ fn move_with_only_its_removal_recorded_needs_attention() {
     assert_eq!(world.directory.get("b/g").unwrap(), b"f");
 }
 
-/// FE-4, FE-8: the destination of a move that was killed is not undone if the source has gone
-/// since.
+/// FE-4, FE-8: recovery of a killed move does not undo the destination if the source has disappeared in the meantime.
 #[test]
 fn killed_move_keeps_the_only_copy() {
     let world = World::new();

@@ -82,7 +82,7 @@ fn deletion_returns_a_reference_that_restores_the_file() {
         let mut worker = actum_file::InProcess(actum_workspace::LinuxDisk);
         world.with_worker(&mut worker, |host| host.restore(&reference)).unwrap();
         assert_eq!(world.files(), files);
-        // FE-11: the id of an undone deletion has no second effect.
+        // FE-11: repeating the id of an undone deletion has no second effect.
         let again = world.succeed(task, "FILE_DELETE", "a/f", "");
         assert!(again.is_stored && world.files() == files);
         world.directory.remove("a/f");
@@ -112,12 +112,12 @@ fn missing_source_and_existing_destination_are_rejected() {
     assert_eq!(world.fail("dd", "FILE_DELETE", "a/d", ""), failed("NOT_A_REGULAR_FILE"));
 }
 
-/// EX-20: binary parts of a large file are left out, and no secret is.
+/// EX-20: the binary parts of a large file are skipped, but no secret is missed.
 #[test]
 fn secret_in_a_large_file_is_found_at_any_position() {
     const SIZE: usize = 17 << 20;
     let world = World::new();
-    // In two pieces, so that no scanner takes this file for a leak.
+    // Split in two so that secret scanners do not report this file.
     let secret =
         ["\nAWS_SECRET_ACCESS_KEY=", "q8Zr3vKp1TfXw6Lc0BnYd7MhUo2JsEi5Ga4RtNxQ", "\n"].concat();
     let places = [0, (4 << 20) - 30, (16 << 20) + 77, SIZE - secret.len()];
@@ -135,7 +135,7 @@ fn secret_in_a_large_file_is_found_at_any_position() {
     }
 }
 
-/// EX-20: no key store is as long, so its content is not known.
+/// EX-20: the file is larger than any key store, so its content remains unknown and the task is denied.
 #[test]
 fn large_file_named_like_a_key_store_is_denied() {
     let world = World::new();
@@ -144,7 +144,7 @@ fn large_file_named_like_a_key_store_is_denied() {
     assert_eq!(failed, (ErrorCode::ExecutionFailed, "CHANGE_DENIED".to_owned()));
 }
 
-/// FE-16, D-3: a change that needs an approval is not queued at this entry point.
+/// FE-16, D-3: this entry point does not queue a change that needs an approval.
 #[test]
 fn a_change_that_needs_an_approval_fails_and_is_not_queued() {
     let world = World::new();

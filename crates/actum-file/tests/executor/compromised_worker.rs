@@ -1,5 +1,4 @@
-//! Compromised workers: the host trusts none of their answers, and publishes what the manifest says
-//! or nothing.
+//! Compromised workers: the host trusts none of their answers and publishes only the content that the manifest asks for.
 
 use actum_core::Digest;
 use actum_file::{Bounds, ByteWorker, ErrorCode, InProcess, WorkerError};
@@ -10,7 +9,7 @@ use crate::world::{World, failure};
 
 type Handle = <LinuxDisk as Disk>::Handle;
 
-/// Does its work, and then something else.
+/// Worker that does its task and then something else.
 struct TakenOver {
     after_copy: fn(&Handle),
     digest: Option<Digest>,
@@ -38,7 +37,7 @@ impl ByteWorker<LinuxDisk> for TakenOver {
 #[test]
 fn altered_staged_bytes_are_not_published() {
     let world = World::new();
-    // More than is compared at once, so that only the end differs.
+    // Larger than the comparison buffer, so that only the last part differs.
     world.directory.put("a/f", vec![7; (5 << 20) + 3]);
     let others: [fn(&Handle); 5] = [
         |staged| LinuxDisk.write_at(staged, b"!", 0).unwrap(),

@@ -1,5 +1,5 @@
-//! The host is killed at each system call on a simulated disk, or a call fails. The task is
-//! requested again, and the files are as before or as after.
+//! Kills the host at each system call on a simulated disk, or lets a call fail. After the task is requested again, the files are
+//! either in their old or in their new state.
 
 use actum_file::TaskStatus;
 use actum_testkit::{Errno, SimDisk, effort};
@@ -7,10 +7,10 @@ use actum_testkit::{Errno, SimDisk, effort};
 use crate::simulated::{CASES, Tree, disk, manifest, run, tree};
 use crate::world::World;
 
-/// The calls of this stride fail; `ACTUM_FAULT_STRIDE` sets another.
+/// Every call at a multiple of this stride fails. `ACTUM_FAULT_STRIDE` overrides it.
 const STRIDE: usize = 7;
 
-/// Tree after a task that succeeds, and the number of its calls.
+/// Returns the tree after a successful task, and the number of its system calls.
 fn run_undisturbed(case: (&str, &str)) -> (Tree, usize) {
     let disk = disk();
     let done = run(&World::in_memory(), &disk, &manifest(case)).unwrap();
@@ -18,7 +18,7 @@ fn run_undisturbed(case: (&str, &str)) -> (Tree, usize) {
     (tree(&disk), disk.calls())
 }
 
-/// Requests the task again, undisturbed, and asserts that the result agrees with the files. Returns true for a success.
+/// Repeats the task without faults and asserts that the result agrees with the files. Returns whether the task succeeded.
 fn assert_settled(
     world: &World,
     disk: &SimDisk,
@@ -57,7 +57,7 @@ fn task_killed_at_any_call_is_done_or_undone_when_requested_again() {
     }
 }
 
-/// FE-1, FE-8, FE-15: the result agrees with the files also if the disk is full or fails.
+/// FE-1, FE-8, FE-15: the result agrees with the files even if the disk is full or fails.
 #[test]
 fn failing_call_leaves_the_old_or_new_state_as_reported() {
     let stride = effort("ACTUM_FAULT_STRIDE", STRIDE);

@@ -1,4 +1,4 @@
-//! Task ids: one effect, one result.
+//! Task ids: each id has one effect and one result.
 
 use actum_core::Digest;
 use actum_file::{Bounds, ByteWorker, ErrorCode, InProcess, TaskStatus, WorkerError};
@@ -43,7 +43,7 @@ fn different_manifest_with_a_used_id_is_rejected_and_not_stored() {
     assert!(world.log.refusals.borrow().is_empty());
 }
 
-/// FE-11: the run that was recorded is the result of a task that was killed after its effect.
+/// FE-11: if a task was killed after its effect, a retry returns the result of the recorded run.
 #[test]
 fn task_killed_after_its_effect_returns_its_result_on_retry() {
     let world = World::new();
@@ -101,7 +101,7 @@ fn unsigned_altered_or_unrelated_results_are_rejected() {
     assert_eq!(reason(&receipt.envelope, "t"), "RESULT_INVALID", "a receipt is no result");
 }
 
-/// Worker that asks for the same task while it works.
+/// Worker that requests its own task again while it works.
 struct AsksAgain<'w> {
     world: &'w World,
     manifest: &'w str,
@@ -140,7 +140,7 @@ fn task_requested_again_while_running_keeps_its_result() {
     assert_eq!(world.run(&manifest).envelope, first.envelope);
 }
 
-/// FE-11: a task whose base directory is another workspace now is not settled from that one.
+/// FE-11: a task is not settled from its base directory if that has become another workspace.
 #[test]
 fn a_task_stays_open_while_its_base_directory_is_another_workspace() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Leases and quotas, as the port of the host has them, and the closed error set.
+//! Leases and quotas as the host's port implements them, and the closed set of error codes.
 
 use actum_file::{ErrorCode, LeaseRefusal};
 use actum_record::lease::Quotas;
@@ -87,7 +87,7 @@ fn each_exceeded_quota_reports_exhausted_resources() {
     assert_eq!(world.fail("d", "FILE_DELETE", "a/f", ""), exhausted);
 }
 
-/// FE-12: a move is of one file, wherever it goes.
+/// FE-12: a move affects one file, regardless of its destination.
 #[test]
 fn a_quota_of_one_file_allows_each_capability() {
     let world = World::new();
@@ -122,7 +122,7 @@ fn rejected_manifest_returns_a_signed_failure() {
     assert_eq!(failure(&world.run(&irreversible)).1, "DELETE_IRREVERSIBLE");
 }
 
-/// FE-17: a task is one use, however many runs it takes.
+/// FE-17: a task is one use of a lease, however many runs it takes.
 #[test]
 fn single_use_lease_allows_one_task() {
     for to in ["a/g", "b/g"] {

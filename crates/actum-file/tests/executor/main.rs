@@ -1,4 +1,4 @@
-//! The File Executor as a kernel calls it, on real files.
+//! Tests that call the File Executor as a kernel does, on real files.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Random manifests and leases, and the one code of the closed set that each gets.
+//! Random manifests and leases, each with the error code of the closed set that it must return.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -15,12 +15,12 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// Number of requests; `ACTUM_MODEL_CASES` sets another.
+/// Number of requests. `ACTUM_MODEL_CASES` overrides it.
 const CASES: usize = 1000;
-/// Each code comes up at least once in this many requests.
+/// Each code must occur at least once in this many requests.
 const CASES_PER_CODE: usize = 50;
 
-/// Flaw of a manifest that makes it invalid.
+/// Defect that makes a manifest invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
@@ -35,7 +35,7 @@ enum Flaw {
     OtherInput,
 }
 
-/// The lease of a request.
+/// Lease presented with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lease {
     Valid,
@@ -53,7 +53,7 @@ enum Lease {
     NoTime,
 }
 
-/// State of the files on the disk.
+/// State of the files on disk before a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Files {
     Good,
@@ -128,7 +128,7 @@ impl Case {
         self.capability != "FILE_DELETE"
     }
 
-    /// The files make the task fail.
+    /// Whether the state of the files makes the task fail.
     fn fails_by_files(&self) -> bool {
         match self.files {
             Files::Good => false,
@@ -139,14 +139,13 @@ impl Case {
         }
     }
 
-    /// Codes that the request may get; `None` is a success. The capability is checked first, then
-    /// the manifest, then the lease. Where a quota and the files both forbid it, either may be
-    /// reported.
+    /// Error codes that the request may return, where `None` is success. The capability is checked first, then the manifest, then
+    /// the lease. If both a quota and the state of the files reject a request, either code is correct.
     fn expected(&self) -> Vec<Option<ErrorCode>> {
         match self.flaw {
             Flaw::None => {}
             Flaw::UnknownCapability => return vec![Some(ErrorCode::UnsupportedCapability)],
-            // Only a deletion has to be reversible.
+            // Only a deletion is required to be reversible.
             Flaw::Irreversible if self.has_destination() => {}
             Flaw::UnknownField
             | Flaw::NoTask
@@ -178,7 +177,7 @@ impl Case {
         }
     }
 
-    /// Makes the files of a request. Returns its source and its destination.
+    /// Creates the files of a request. Returns its source and its destination.
     fn put(&self, world: &World, number: usize) -> (String, String) {
         let directory = &world.directory;
         let base = if self.files == Files::Outside { "c" } else { "a" };
@@ -234,7 +233,7 @@ impl Case {
 
 const CONTENT: &str = "some content that is longer than the quotas allow";
 
-/// Grants the lease of each kind.
+/// Grants a lease of each kind.
 fn leases(world: &World) -> BTreeMap<Lease, Option<RequestLease>> {
     let now = world.records.now();
     let keys = Keys::open(&world.lease.home, now).unwrap();

@@ -1,8 +1,7 @@
-//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), in the manner of the tables of libpathrs and
-//! cap-std.
+//! Path attacks (FE-3, FE-4, FE-6, FE-7, FE-16), modelled on the test tables of libpathrs and cap-std.
 //!
-//! Each row names a source or a destination that a task must not reach. Whatever it is, the task
-//! fails, nothing in or outside the base directories changes, and the reason is the one of the row.
+//! Each row describes a source or a destination that a task must not reach. The task must fail with the reason in the row, and
+//! nothing inside or outside the base directories may change.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -12,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::world::{World, failure};
 
-/// A path below the row's directory, or an absolute one, and the entry that is put there first.
+/// Path below the row's directory, or an absolute path, and the entry that is created there first.
 struct Obstacle {
     name: &'static str,
     path: &'static str,
@@ -38,7 +37,7 @@ fn link(world: &World, at: &str, target: &str) {
 fn special(world: &World, at: &str, kind: FileType) {
     let device = if kind == FileType::CharacterDevice { 0x103 } else { 0 };
     if mknodat(CWD, world.path(at), kind, Mode::RUSR | Mode::WUSR, device).is_err() {
-        // A FIFO instead of a device, which needs privileges.
+        // Uses a FIFO instead of a device, because creating a device needs privileges.
         mknodat(CWD, world.path(at), FileType::Fifo, Mode::RUSR, 0).unwrap();
     }
 }
@@ -51,7 +50,7 @@ const EXISTS: &str = "PATH_EXISTS";
 const MISSING: &str = "FILE_MISSING";
 const REFUSED: &str = "PATH_REFUSED";
 
-/// Paths that no task reaches, as source and as destination. `D` is the directory of the row, `B` the base directory.
+/// Paths that a task may use neither as source nor as destination. `D` is the directory of the row and `B` the base directory.
 const BOTH: &[Obstacle] = &[
     row("empty", "=", nothing, MANIFEST),
     row("relative", "=f", nothing, MANIFEST),
@@ -119,7 +118,7 @@ const BOTH: &[Obstacle] = &[
     row("missing-directories", "D/none/none/f", nothing, MISSING),
 ];
 
-/// Paths that cannot be a source.
+/// Paths that a task may not use as its source.
 const SOURCES: &[Obstacle] = &[
     row("missing", "D/none", nothing, MISSING),
     row("directory", "D/real", nothing, NO_FILE),
@@ -160,7 +159,7 @@ const SOURCES: &[Obstacle] = &[
     row("substitution", "D/$(echo f)", nothing, MISSING),
 ];
 
-/// Paths that cannot be a destination.
+/// Paths that a task may not use as its destination.
 const DESTINATIONS: &[Obstacle] = &[
     row("same", "D/f", nothing, MANIFEST),
     row("same-in-other-spelling", "D//./f", nothing, MANIFEST),
@@ -181,7 +180,7 @@ const DESTINATIONS: &[Obstacle] = &[
     row("other-base-link", "O/l/x", |w, _| drop(symlink(w.path("a"), w.path("b/l"))), NO_DIRECTORY),
 ];
 
-/// The path of a row.
+/// Returns the path of a row with its placeholders replaced.
 fn resolve(world: &World, directory: &str, path: &str) -> String {
     match path.split_at(1) {
         ("=", absolute) => absolute.to_owned(),
@@ -204,7 +203,7 @@ fn manifest(task: &str, capability: &str, source: &str, destination: Option<&str
     .to_string()
 }
 
-/// A world with something outside to protect.
+/// Creates a world with files outside the base directories that must not change.
 fn world() -> World {
     let world = World::new();
     world.directory.put("outside/secret", "secret");
@@ -275,7 +274,7 @@ fn attacks_through_the_destination_path_have_no_effect() {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// FE-3: the limits of the kernel, on each side.
+/// FE-3: the kernel's limits on the length of names and paths, tested on both sides.
 #[test]
 fn name_and_path_lengths_follow_kernel_limits() {
     let world = world();
@@ -289,7 +288,7 @@ fn name_and_path_lengths_follow_kernel_limits() {
     assert_eq!(failure(&run("deep", &deep)).1, MANIFEST);
 }
 
-/// FE-6, FE-7: a missing base directory, a file and a link are refused as base directories.
+/// FE-6, FE-7: a base directory that is missing, a file or a link is rejected.
 #[test]
 fn missing_or_replaced_base_directory_is_rejected() {
     let world = world();

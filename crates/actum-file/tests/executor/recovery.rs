@@ -1,4 +1,4 @@
-//! Recovery references and the runs that garbage collection keeps.
+//! References to recovery data, and the runs that garbage collection keeps.
 
 use actum_file::{InProcess, RecoveryReference, pinned_runs};
 use actum_workspace::{GcOptions, LinuxDisk, Workspace};

@@ -1,4 +1,4 @@
-//! Byte worker as a process: its work, its limits, and its end.
+//! Byte worker as a process: its work, its limits and its termination.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -36,7 +36,7 @@ fn open(directory: &TestDir, name: &str) -> OwnedFd {
     File::open(directory.join(name)).unwrap().into()
 }
 
-/// FE-1: the whole task, by the child.
+/// FE-1: the child process carries out the entire task.
 #[test]
 fn tasks_run_in_a_sandboxed_process() {
     let world = World::new();
@@ -58,7 +58,7 @@ fn tasks_run_in_a_sandboxed_process() {
     assert_eq!(world.directory.get("b/h"), None);
 }
 
-/// FE-9: holes at both ends, and between data.
+/// FE-9: the file has holes at both ends and between its data.
 #[test]
 fn a_sparse_file_stays_sparse_and_is_copied_byte_for_byte() {
     let directory = TestDir::new();
@@ -117,7 +117,7 @@ fn each_exceeded_quota_ends_the_process() {
     assert_eq!(copied("6", memory(4096)), Some(Quota::Memory));
 }
 
-/// FE-12: the memory of the child stays under 32 MiB, whatever the file.
+/// FE-12: the child uses less than 32 MiB of memory, regardless of the file size.
 #[test]
 fn worker_memory_does_not_grow_with_the_file_size() {
     let directory = TestDir::new();
@@ -131,12 +131,12 @@ fn worker_memory_does_not_grow_with_the_file_size() {
     );
 }
 
-/// FE-1: within 100 ms, and no process is left that could write.
+/// FE-1: the process ends within 100 ms, and no process remains that could write.
 #[test]
 fn stop_ends_the_process_immediately() {
     let directory = TestDir::new();
     let (readable, writer) = rustix::pipe::pipe().unwrap();
-    // A pipe without any input: the worker waits for bytes that never come.
+    // The worker waits for data from a pipe that never provides any.
     let (source, _kept) = rustix::pipe::pipe().unwrap();
     let mut waiting = worker(Some(Stop::when_readable(readable)));
     let stopped = std::thread::spawn(move || {

@@ -14,8 +14,7 @@ use crate::world::World;
 
 pub(crate) type Tree = BTreeMap<String, Node>;
 
-/// Each capability, and the destination of its file: a move and a copy within a base directory and
-/// between two.
+/// Every file capability with the destination of its file, including moves and copies within one base directory and between two.
 pub(crate) const CASES: [(&str, &str); 5] = [
     ("FILE_MOVE", "/a/e/g"),
     ("FILE_COPY", "/a/e/g"),
@@ -24,7 +23,7 @@ pub(crate) const CASES: [(&str, &str); 5] = [
     ("FILE_COPY", "/b/e/g"),
 ];
 
-/// A disk with the file `/a/d/f`.
+/// Creates a disk with the file `/a/d/f`.
 pub(crate) fn disk() -> SimDisk {
     let disk = SimDisk::new();
     disk.put("a/d/f", b"content");
@@ -35,7 +34,7 @@ pub(crate) fn disk() -> SimDisk {
     disk
 }
 
-/// All but the state of actum.
+/// Returns everything on the disk except actum's own state.
 pub(crate) fn tree(disk: &SimDisk) -> Tree {
     let mut tree = disk.snapshot();
     tree.retain(|path, _| !path.contains(".actum"));
@@ -54,7 +53,7 @@ pub(crate) fn manifest((capability, to): (&str, &str)) -> String {
     .to_string()
 }
 
-/// Carries out a task; `/a` and `/b` are the base directories.
+/// Carries out a task with the base directories `/a` and `/b`.
 pub(crate) fn run(world: &World, disk: &SimDisk, manifest: &str) -> Result<FileTaskEnd, HostError> {
     let open = |base: &BaseDirectory| {
         let root = Path::new(base.as_str().trim_end_matches('/'));

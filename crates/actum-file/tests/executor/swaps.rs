@@ -1,5 +1,5 @@
-//! Concurrent changes: another program acts before a system call of a task. Nothing outside of the base directories
-//! changes, nothing is overwritten, and no byte is lost.
+//! Concurrent changes: another program acts just before a system call of a task. Nothing outside the base directories may change,
+//! nothing may be overwritten, and no byte may be lost.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,12 +10,12 @@ use actum_testkit::{Node, SimDisk, effort};
 use crate::simulated::{CASES, disk, manifest, run};
 use crate::world::World;
 
-/// The other program acts before each call of this stride; `ACTUM_RACE_STRIDE` sets another.
+/// The other program acts before every call at a multiple of this stride. `ACTUM_RACE_STRIDE` overrides it.
 const STRIDE: usize = 13;
 
 thread_local! {
-    /// Contents that another program wrote, and the path where each has to stay; without a path it
-    /// has to be in some file.
+    /// Contents written by the other program, and the path at which each must remain. Without a path, the content only has to be in
+    /// some file.
     static MADE: RefCell<Vec<(Option<String>, &'static [u8])>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -34,20 +34,20 @@ fn rename(disk: &SimDisk, from: &str, to: &str) {
     }
 }
 
-/// Replaces a directory by another one.
+/// Replaces a directory with another one.
 fn swap(disk: &SimDisk, directory: &str) {
     rename(disk, directory, &format!("{directory}-moved"));
     disk.put(format!("{directory}/f"), b"theirs");
     record(None, b"theirs");
 }
 
-/// Replaces a directory by a symbolic link to the outside.
+/// Replaces a directory with a symbolic link to the outside.
 fn link(disk: &SimDisk, directory: &str) {
     rename(disk, directory, &format!("{directory}-moved"));
     disk.symlink(directory, "/outside");
 }
 
-/// Makes a file at a destination that does not exist.
+/// Creates a file at a destination that does not exist yet.
 fn make(disk: &SimDisk, destination: &str, file: &str) {
     if !exists(disk, destination) {
         disk.put(file, b"theirs");
@@ -76,12 +76,12 @@ fn link_source(disk: &SimDisk) {
     }
 }
 
-/// An act of the other program.
+/// Action of the other program.
 #[derive(Clone, Copy)]
 struct Act {
     name: &'static str,
     run: fn(&SimDisk),
-    /// True if it destroys the content of the source.
+    /// Whether the action destroys the content of the source.
     destroys: bool,
 }
 
@@ -116,7 +116,7 @@ const ACTS: [Act; 14] = [
     }),
 ];
 
-/// Contents of all files.
+/// Returns the contents of all files on the disk.
 fn contents(disk: &SimDisk) -> BTreeSet<Vec<u8>> {
     let files = disk.snapshot();
     let content = |node: Node| match node {
@@ -141,7 +141,7 @@ fn concurrent_changes_never_lose_content_or_reach_outside() {
                 disk.before_call(at, act.run);
                 let first = run(&world, &disk, &manifest(case));
                 disk.clear_faults();
-                // An open task is settled, if that is possible.
+                // An open task is settled if possible.
                 let end = run(&world, &disk, &manifest(case)).or(first);
                 let result = end.as_ref().map(|end| (end.result.status, &end.result.detail));
                 let what = format!("{what}: {result:?}");

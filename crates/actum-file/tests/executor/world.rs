@@ -1,4 +1,4 @@
-//! Base directories, a ledger, a lease and a log of file tasks, for tests.
+//! Base directories, ledger, lease and file task log of the tests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use actum_record::signer::KeyRole;
 use actum_testkit::{SimDisk, TestDir};
 use actum_workspace::LinuxDisk;
 
-/// Two base directories `a` and `b`, and a home of ledger and keys.
+/// Two base directories, `a` and `b`, and a home directory with the ledger and the keys.
 pub(crate) struct World {
     pub(crate) directory: TestDir,
     pub(crate) records: Records,
@@ -32,33 +32,32 @@ pub(crate) struct World {
 
 type QuotasAndUses = (Quotas, Option<u64>);
 
-/// A lease for all paths, unless a field limits it.
+/// Lease for all paths, unless a field limits it.
 pub(crate) struct TestLease {
-    /// Answers of the next checks, the last one first; `Ok` asks the lease.
+    /// Answers to the next lease checks, with the last one first. `Ok` checks the actual lease.
     pub(crate) answers: RefCell<Vec<Result<(), LeaseRefusal>>>,
     pub(crate) quotas: Cell<Quotas>,
     pub(crate) uses: Cell<Option<u64>>,
-    /// Lease that comes with the requests instead of one for all paths; the inner `None` is a
-    /// request without a lease.
+    /// Lease sent with the requests, in place of the default lease for all paths. The inner `None` sends a request without a lease.
     pub(crate) presented: RefCell<Option<Option<RequestLease>>>,
-    /// The lease of these quotas and uses, once it is granted.
+    /// Lease that was granted with these quotas and uses.
     granted: RefCell<Option<(QuotasAndUses, RequestLease)>>,
     pub(crate) home: LedgerHome,
     records: Records,
 }
 
-/// The log of the ledger, which can lose the end of a task.
+/// Task log on the ledger that can lose the end of a task.
 pub(crate) struct TestLog {
     records: Records,
     pub(crate) refusals: RefCell<Vec<Vec<u8>>>,
-    /// True if the next end is not recorded, as if the process were killed before.
+    /// Whether the next end is not recorded, as if the process had been killed before.
     pub(crate) loses_end: Cell<bool>,
-    /// Disk of a process that records no end once it is killed.
+    /// Disk of the process, which records no end once the simulation has killed it.
     pub(crate) disk: RefCell<Option<SimDisk>>,
 }
 
 impl TestLease {
-    /// Grants a lease with the quotas and uses of now, once.
+    /// Returns a lease with the current quotas and uses, and grants it only once.
     fn lease(&self) -> RequestLease {
         let terms = (self.quotas.get(), self.uses.get());
         let mut granted = self.granted.borrow_mut();
@@ -138,7 +137,7 @@ impl World {
         Self::within(TestDir::new())
     }
 
-    /// Keeps ledger and keys in memory.
+    /// Creates a world that keeps its ledger and keys in memory.
     pub(crate) fn in_memory() -> Self {
         Self::within(TestDir::in_memory())
     }
@@ -174,12 +173,12 @@ impl World {
         Self { directory, records, lease, log, is_cancelled: Cell::new(false), bases }
     }
 
-    /// Absolute path of something below the directory of the test.
+    /// Returns the absolute path of something below the test directory.
     pub(crate) fn path(&self, below: &str) -> String {
         self.directory.join(below).to_str().unwrap().to_owned()
     }
 
-    /// Calls the host with a worker.
+    /// Calls the host with the given worker.
     pub(crate) fn with_worker<T>(
         &self,
         worker: &mut dyn ByteWorker<LinuxDisk>,
@@ -208,7 +207,7 @@ impl World {
 
     pub(crate) fn run(&self, manifest: &str) -> FileTaskEnd {
         let end = self.run_bytes(manifest.as_bytes()).unwrap();
-        // FE-14: each result is signed, and states its kind.
+        // FE-14: each result is signed and contains its kind.
         let verified = actum_file::verify_any(&end.envelope, self.records.keyring()).unwrap();
         assert_eq!(verified.result, end.result);
         end
@@ -218,7 +217,7 @@ impl World {
         self.with_worker(&mut InProcess(LinuxDisk), |host| host.recover()).unwrap()
     }
 
-    /// Manifest of a task; paths are below the directory of the test.
+    /// Returns the manifest of a task. Its paths are relative to the test directory.
     pub(crate) fn manifest(&self, task: &str, capability: &str, from: &str, to: &str) -> String {
         let input = match to {
             "" => serde_json::json!({"source_path": self.path(from)}),
@@ -260,7 +259,7 @@ impl World {
         failure(&end)
     }
 
-    /// All files but those of the home.
+    /// Returns all files except those in the home directory.
     pub(crate) fn files(&self) -> BTreeMap<std::path::PathBuf, actum_testkit::Held> {
         let mut files = self.directory.tree();
         files.retain(|path, _| !path.starts_with("home"));
@@ -268,7 +267,7 @@ impl World {
     }
 }
 
-/// Code and reason of a failure that left nothing behind.
+/// Returns the code and the reason of a failure, after checking that the workspace needs no attention.
 pub(crate) fn failure(end: &FileTaskEnd) -> (ErrorCode, String) {
     let result = &end.result;
     assert_eq!((result.status, &result.output), (TaskStatus::Failed, &None));

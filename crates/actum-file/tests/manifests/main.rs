@@ -1,4 +1,4 @@
-//! Every manifest that the fuzzer kept is read again.
+//! Parses every manifest that the fuzzer kept.
 #![allow(
     clippy::disallowed_methods,
     clippy::indexing_slicing,

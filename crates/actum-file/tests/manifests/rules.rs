@@ -1,10 +1,10 @@
-//! Rules that hold for any bytes that are given as a task manifest. The fuzzer includes this file.
+//! Rules that must hold when any bytes are parsed as a task manifest. The fuzzer includes this file.
 
 use actum_core::Digest;
 use actum_file::{Asked, FileWork, Manifest, ManifestError};
 use serde_json::Value;
 
-/// Reads bytes as a manifest, and compares with another reader of JSON.
+/// Parses bytes as a manifest, and compares the result with that of another JSON parser.
 pub(crate) fn check(bytes: &[u8]) {
     let asked = Asked::new(bytes);
     assert_eq!(asked.digest, Digest::of(bytes));

@@ -81,7 +81,8 @@ impl Short {
 }
 
 struct Index {
-    /// Whether any window has the hash that is used as the index. Most positions are ruled out by this lookup.
+    /// Table of window hashes. An entry is true if a pattern has a window with this hash, so one lookup rules out most
+    /// positions of a text.
     table: Box<[bool; 1 << TABLE_BITS]>,
     /// Windows of all long literals, sorted by their folded bytes.
     windows: Vec<Window>,

@@ -30,7 +30,7 @@ pub struct LeaseCase {
     pub task: Option<TaskName>,
 }
 
-/// Block of a lease, together with the ledger's data about it.
+/// Lease block and its usage, as the ledger records them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseBlock {

@@ -1,4 +1,4 @@
-//! Judgements of commands by rules, and their reasons.
+//! Decisions about commands by rules, and their grounds.
 
 use actum_gate::command::{CommandRules, suggest};
 use actum_gate::{CommandLine, Ground, Verdict};
@@ -64,7 +64,7 @@ fn strictest_matching_rule_decides() {
     }
 }
 
-/// AA-7: the default is to deny, and the ground names the nearest rule and one that would allow the command.
+/// AA-7: unmatched commands are denied, and the ground contains the closest rule and a rule that would allow the command.
 #[test]
 fn unmatched_command_is_denied_with_a_suggested_rule() {
     let rules = rules(POLICY);
@@ -106,7 +106,7 @@ fn unmatched_command_is_denied_with_a_suggested_rule() {
     );
 }
 
-/// AA-7: a program of the same name elsewhere is another program, but a rule that denies also matches it.
+/// AA-7: a program with the same name at another path is a different program, but denying rules match it as well.
 #[test]
 fn only_restricting_rules_match_a_program_by_name_alone() {
     let rules = rules(
@@ -133,7 +133,7 @@ fn only_restricting_rules_match_a_program_by_name_alone() {
     assert_eq!(verdict("./tool run"), Verdict::Deny);
     assert_eq!(verdict("./tool run fast"), Verdict::NeedsApproval);
     assert_eq!(verdict("tool run away"), Verdict::Deny);
-    // A rule that asks is no permission if no rule matches this very program.
+    // A rule that asks for approval grants nothing unless a rule matches this exact program.
     assert_eq!(verdict("/bin/tool run fast"), Verdict::Deny);
     assert_eq!(verdict("TOOL run away"), Verdict::Deny);
 }
@@ -157,7 +157,7 @@ fn arguments_are_compared_literally() {
     assert_eq!(judged(&rules, "tool 'a*' .+ x").0, Verdict::Allow);
 }
 
-/// AA-7: the rules of a workspace can restrict, but permit nothing.
+/// AA-7: rules of a workspace can restrict commands but never allow them.
 #[test]
 fn workspace_rules_only_restrict() {
     let operator = rules(POLICY);
@@ -191,7 +191,7 @@ fn workspace_rules_only_restrict() {
     assert_eq!(twice.judge(&line("make test")).verdict, Verdict::Deny);
 }
 
-/// AA-7: suggested rules allow exactly the recorded commands, even for programs that run their arguments.
+/// AA-7: suggested rules allow exactly the recorded commands, even for programs that execute their arguments.
 #[test]
 fn suggested_rules_allow_only_recorded_commands() {
     let seen = ["make test", "bash -c 'a; b'", "make test", "cargo test --all"].map(line);

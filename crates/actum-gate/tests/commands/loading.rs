@@ -1,4 +1,4 @@
-//! Requirements on a policy to be loaded.
+//! Requirements that a policy must meet to be loaded.
 
 use actum_gate::command::{
     ALTERNATIVES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_RULES_MAX, CommandRule, CommandRules,
@@ -15,7 +15,7 @@ fn rule(lines: &str) -> String {
     format!("[[command]]\n{lines}")
 }
 
-/// AA-7: a rule that does not match its examples is not loaded.
+/// AA-7: a rule that contradicts its own examples is not loaded.
 #[test]
 fn rule_that_contradicts_its_examples_is_rejected() {
     let allow = "argv = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
@@ -76,7 +76,7 @@ fn unknown_fields_values_and_wrong_types_in_a_rule_are_rejected() {
     assert_eq!(of("argv = [\"a\"]"), "missing field `decision`");
 }
 
-/// AA-7: each limit, on both sides.
+/// AA-7: each limit is tested on both sides.
 #[test]
 fn rules_have_limits() {
     let deny = |argv: Vec<RuleArgument>| CommandRule {

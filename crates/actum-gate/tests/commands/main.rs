@@ -1,5 +1,5 @@
-//! Tests of command rules: parsing of commands and policies, and judgements. They also show that neither
-//! order nor wildcards nor wrappers allow more than intended.
+//! Tests of command rules: parsing of commands and policies, and decisions about commands. They also show that the order of rules,
+//! wildcards and wrapper programs never allow more than intended.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ mod runners;
 use actum_gate::command::{CommandLine, CommandRule, CommandRules};
 use serde::Deserialize;
 
-/// Command rules of a policy.
+/// Policy that consists only of command rules.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Policy {
@@ -40,7 +40,7 @@ fn line(text: &str) -> CommandLine {
     CommandLine::parse(text).unwrap()
 }
 
-/// Makes a rule that allows all commands with this beginning.
+/// Creates a rule that allows all commands beginning with these words.
 fn allowing_all(words: &[&str]) -> CommandRule {
     let line = CommandLine::new(words.iter().map(ToString::to_string).collect()).unwrap();
     CommandRule { extent: Default::default(), ..CommandRule::allowing(&line) }

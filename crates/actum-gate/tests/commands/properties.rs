@@ -1,4 +1,4 @@
-//! Properties of all rules and all commands.
+//! Properties that hold for all rules and all commands.
 
 use std::cmp::max;
 
@@ -10,7 +10,7 @@ use actum_gate::command::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Generates few words, so that rules often match commands.
+/// Generates one of a few words, so that rules often match commands.
 fn any_program() -> impl Strategy<Value = &'static str> {
     select(&["tool", "./tool", "/bin/TOOL", "cargo", "bin/cargo", "bash", "env"])
 }
@@ -26,7 +26,7 @@ fn any_line() -> impl Strategy<Value = CommandLine> {
     })
 }
 
-/// Generates a rule that can be loaded.
+/// Generates a rule that a policy may contain.
 fn any_rule() -> impl Strategy<Value = CommandRule> {
     let places = prop::collection::vec(prop::collection::vec(any_argument(), 1..3), 0..3);
     let decision = select(&[RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny]);
@@ -53,7 +53,7 @@ fn loaded(rules: &[CommandRule]) -> CommandRules {
     CommandRules::new(rules.to_vec()).unwrap()
 }
 
-/// Judges by a simple model that writes out each beginning that a rule describes.
+/// Decides with a simple model that enumerates every command prefix a rule describes.
 fn model(rules: &[CommandRule], line: &CommandLine) -> Verdict {
     let name = |path: &str| path.split('/').next_back().unwrap().to_lowercase();
     let argv = line.argv();
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(loaded(&rules).judge(&line), loaded(&shuffled).judge(&line));
     }
 
-    /// AA-7: a tightening rule never allows more, and each one tightens further.
+    /// AA-7: an additional restricting rule never allows more, and each one restricts independently of the others.
     #[test]
     fn additional_restricting_rule_never_allows_more(
         operator in any_rules(),
@@ -169,7 +169,7 @@ proptest! {
         prop_assert_eq!(CommandLine::parse(&line.quoted()), Ok(line));
     }
 
-    /// AA-7: another implementation splits each accepted text into the same words.
+    /// AA-7: another implementation splits every accepted text into the same words.
     #[test]
     fn word_splitting_agrees_with_another_implementation(text in any_text()) {
         match CommandLine::parse(&text) {
@@ -181,7 +181,7 @@ proptest! {
         }
     }
 
-    /// AA-7: the parser accepts or rejects any text, without another kind of failure.
+    /// AA-7: the parser either accepts or rejects any text, and fails in no other way.
     #[test]
     fn any_policy_text_is_read_or_rejected(text in any::<String>()) {
         if let Ok(line) = CommandLine::parse(&text) {

@@ -1,4 +1,4 @@
-//! Commands in one string.
+//! Parsing of commands given as one string.
 
 use actum_gate::command::{
     ARGUMENT_BYTES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_BYTES_MAX, CommandLine, CommandLineError,
@@ -26,7 +26,7 @@ fn words_are_split_and_unquoted_as_by_a_shell() {
     assert_eq!(argv("a ';&|<>$`(){}*?[]~#!' %1 ^ é"), ["a", ";&|<>$`(){}*?[]~#!", "%1", "^", "é"]);
 }
 
-/// AA-7: each metacharacter, at any position outside quotes.
+/// AA-7: each shell metacharacter is rejected at any position outside quotes.
 #[test]
 fn shell_syntax_is_rejected_with_its_position() {
     for character in ";&|<>$`(){}*?[]~#!\n\r\u{7}".chars() {
@@ -84,7 +84,7 @@ fn empty_or_incomplete_command_is_rejected() {
     assert_eq!(refused("a 'b\0'"), "argument 1 of the command contains a NUL byte");
 }
 
-/// AA-7: each limit, on both sides.
+/// AA-7: each limit is tested on both sides.
 #[test]
 fn a_command_has_limits() {
     let of = |argv: Vec<String>| CommandLine::new(argv).map(drop);
@@ -107,7 +107,7 @@ fn a_command_has_limits() {
     assert_eq!(CommandLine::parse(&format!("a {spaces}")), Err(error));
 }
 
-/// AA-7, D-4: a stored command cannot contain arguments that no command can have.
+/// AA-7, D-4: a stored command cannot contain arguments that the parser would reject.
 #[test]
 fn stored_command_is_validated_like_a_parsed_one() {
     let line: CommandLine = serde_json::from_str(r#"["a", "b c"]"#).unwrap();

@@ -1,4 +1,4 @@
-//! Programs that run code in their arguments: the required content of a rule that allows them.
+//! Programs that execute code in their arguments, and the requirements on rules that allow them.
 
 use actum_gate::Verdict;
 use actum_gate::command::{CommandLine, CommandRule, CommandRules, RuleDecision};
@@ -13,7 +13,7 @@ fn loads(rule: CommandRule) -> bool {
     CommandRules::new(vec![rule]).is_ok()
 }
 
-/// Beginnings of commands that a rule must never allow.
+/// Command prefixes that a rule must never allow.
 const OPEN: &str = "\
 sh
 bash -c
@@ -142,7 +142,7 @@ bundle exec ruby -e
 /lib64/ld-linux-x86-64.so.2 ls
 ld-2.31.so";
 
-/// Beginnings of commands that a rule may allow.
+/// Command prefixes that a rule may allow.
 const FIXED: &str = "\
 bash ./test.sh
 bash -eu scripts/test.sh
@@ -184,7 +184,7 @@ shellcheck
 timeouts
 environment";
 
-/// AA-7: interpreters, shells and launchers are never allowed by wildcard.
+/// AA-7: interpreters, shells and launchers can never be allowed by a prefix.
 #[test]
 fn program_that_runs_its_arguments_cannot_be_allowed_by_prefix() {
     for text in OPEN.lines() {
@@ -201,7 +201,7 @@ fn rule_that_fixes_the_executed_code_may_allow_any_arguments() {
     }
 }
 
-/// AA-7: a whole command determines its code, and an approver sees the command.
+/// AA-7: an exact command determines the executed code, and an approver sees the whole command.
 #[test]
 fn exact_and_restricting_rules_may_name_any_program() {
     for text in OPEN.lines() {
@@ -214,7 +214,7 @@ fn exact_and_restricting_rules_may_name_any_program() {
     }
 }
 
-/// AA-7: one open alternative is enough.
+/// AA-7: a single alternative that leaves the executed code open makes the rule invalid.
 #[test]
 fn every_alternative_must_fix_the_executed_code() {
     let with = |argv: &str, example: &str| {
@@ -231,7 +231,7 @@ fn every_alternative_must_fix_the_executed_code() {
     assert!(!with(r#"["timeout", ["60", "-k"], "cargo", "test"]"#, "timeout 60 cargo test"));
 }
 
-/// AA-7: the error suggests a replacement.
+/// AA-7: the error suggests a rule that could be used instead.
 #[test]
 fn open_rule_is_rejected_with_a_suggested_replacement() {
     let refused =
@@ -251,7 +251,7 @@ fn open_rule_is_rejected_with_a_suggested_replacement() {
     );
 }
 
-/// AA-7: the only way around an allowed subcommand.
+/// AA-7: options that name a program are the only way around an allowed subcommand, so they are excluded.
 #[test]
 fn prefix_rule_excludes_options_that_name_a_program() {
     let verdict = |rule: &str, text: &str| {

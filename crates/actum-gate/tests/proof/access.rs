@@ -1,5 +1,5 @@
-//! Access gate, with any judge of access policies: when it asks, the effect of the answer, and the result
-//! without a judge.
+//! Access gate with arbitrary access-policy judges: when the gate asks the judge, how the answer affects the decision, and how the
+//! gate decides without a judge.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ use actum_record::ledger::Actor;
 
 use crate::material::{approved, case, change};
 
-/// Judge with a fixed verdict that counts its calls.
+/// Judge that always returns this verdict and counts its calls.
 struct FixedJudge(Verdict, Cell<usize>);
 
 impl FixedJudge {
@@ -70,7 +70,7 @@ fn access_gate(decision: &Decision) -> (&'static str, String) {
     (gate.verdict.as_str(), gate.ground.to_string())
 }
 
-/// AEC-6, AEC-10: the answer of access policies counts as one gate, before the approval gate.
+/// AEC-6, AEC-10: the answer of the access policies is one gate, evaluated before the approval gate.
 #[test]
 fn access_policies_decide_as_one_gate() {
     let policy = with_texts();
@@ -85,14 +85,14 @@ fn access_policies_decide_as_one_gate() {
         let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
         assert_eq!(gates, all);
     }
-    // They cannot allow what another gate denies.
+    // Access policies cannot allow a change that another gate denies.
     let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
     let outside = bundle(Case { scope: nowhere, ..asked() }, &policy);
     let decision = decide(&outside, &policy, &FixedJudge::new(Verdict::Allow));
     assert_eq!(decision.verdict, Verdict::Deny);
 }
 
-/// AA-5, AEC-6: an approval answers what access policies ask, and not what they deny.
+/// AA-5, AEC-6: an approval satisfies access policies that ask, but not access policies that deny.
 #[test]
 fn approval_satisfies_access_policies_that_ask_but_not_that_deny() {
     let policy = with_texts();
@@ -103,7 +103,7 @@ fn approval_satisfies_access_policies_that_ask_but_not_that_deny() {
     assert_eq!(decide(&agreed, &policy, &FixedJudge::new(Verdict::Deny)).verdict, Verdict::Deny);
 }
 
-/// AEC-6: without access policies they are not asked, and an undo that restores needs no approval.
+/// AEC-6: the judge is not asked if there are no access policies, and an undo that restores files needs no approval.
 #[test]
 fn access_policies_are_skipped_if_absent_or_for_a_restoring_undo() {
     let judge = FixedJudge::new(Verdict::Deny);
@@ -119,13 +119,13 @@ fn access_policies_are_skipped_if_absent_or_for_a_restoring_undo() {
         ("allow", "the change restores the previous content".to_owned())
     );
     assert_eq!(judge.1.get(), 0);
-    // A redo, and an undo that keeps later edits, are changes like any other.
+    // A redo, and an undo that keeps later edits, are judged like any other change.
     let redo = Case { restores: false, work: WorkKind::Redo, ..restoring() };
     assert_eq!(decide(&bundle(redo, &policy), &policy, &judge).verdict, Verdict::Deny);
     assert_eq!(judge.1.get(), 1);
 }
 
-/// AEC-6, AEC-10, AEC-11: a program without Cedar allows nothing, and neither confirms nor refutes a decision.
+/// AEC-6, AEC-10, AEC-11: without Cedar, a program allows nothing and can neither confirm nor refute a decision.
 #[test]
 fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
     let policy = with_texts();
@@ -142,7 +142,7 @@ fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
         assert_eq!(problem, ReplayProblem::EngineUnsupported { message: message.to_owned() });
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     }
-    // A decision that does not depend on them needs no Cedar.
+    // A decision that does not depend on access policies can be replayed without Cedar.
     let restoring = bundle(restoring(), &policy);
     let bytes = restoring.to_vec().unwrap();
     let record =
@@ -150,7 +150,7 @@ fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
     assert_eq!(replay(&bytes, &policy_bytes, &record, &NoAccess), Ok(()));
 }
 
-/// AEC-11: the exact texts are in the policy, ordered by name.
+/// AEC-11: the policy contains the exact texts of its access policies, sorted by name.
 #[test]
 fn policy_stores_access_texts_and_its_digest_covers_them() {
     let turned = Policy::default().with_access(vec![text("all.cedar"), text("team.cedar")]);

@@ -1,4 +1,4 @@
-//! Approvals that allow a waiting change, and those that do not.
+//! Approvals that allow a waiting change, and approvals that do not.
 
 use actum_core::{Budget, Digest, RelPath, Scope};
 use actum_gate::{
@@ -30,7 +30,7 @@ fn bundle(case: Case) -> Bundle {
     Bundle::new(Digest::of(&policy_bytes()), case)
 }
 
-/// Makes the case with an approval for it, which is then changed.
+/// Creates the case with an approval for it, and then modifies the approval.
 fn with_approval(case: &Case, change: impl FnOnce(&mut Approved)) -> Case {
     let mut approved = approved(&bundle(case.clone()));
     change(&mut approved);
@@ -57,7 +57,7 @@ fn change_that_needs_approval_passes_only_with_a_matching_approval() {
     assert_eq!(agreed.verdict, Verdict::Allow, "{agreed:?}");
     assert_eq!(agreed.first_refusal(), None);
     assert!(ground(&agreed).starts_with("`grace` approved plan r0000000000n"), "{agreed:?}");
-    // The tier is unchanged: the approval is reported beside the gate that required it.
+    // The tier is unchanged. The approval is recorded next to the gate that required it.
     assert_eq!(agreed.tier, waiting.tier);
     assert_eq!(
         agreed.gates.iter().find(|it| it.gate == GateName::Tier).unwrap().verdict,
@@ -70,7 +70,7 @@ fn change_that_needs_approval_passes_only_with_a_matching_approval() {
     );
 }
 
-/// AA-5: each part of the content that an approval is bound to.
+/// AA-5: an approval is bound to each of these parts of the content.
 #[test]
 fn mismatched_approval_denies_and_reports_the_difference() {
     let other = Digest::of(b"other");
@@ -90,12 +90,12 @@ fn mismatched_approval_denies_and_reports_the_difference() {
             assert_eq!(decision.first_refusal().unwrap().gate, GateName::Approval);
         }
     }
-    // It counts until it expires.
+    // The approval is valid until it expires.
     let last = judged(&with_approval(&asks(CI), |it| it.expires = at(30)));
     assert_eq!(last.verdict, Verdict::Allow);
 }
 
-/// AA-5: the previous content of the files is part of the approved content.
+/// AA-5: an approval also covers the previous content of the files.
 #[test]
 fn approval_is_invalid_after_a_file_changes() {
     let before = with_approval(&asks(CI), |_| {});
@@ -107,7 +107,7 @@ fn approval_is_invalid_after_a_file_changes() {
     assert_eq!(judged(&renamed).verdict, Verdict::Deny);
 }
 
-/// AA-5, D-5: an approval cannot allow what a gate denies.
+/// AA-5, D-5: an approval cannot allow a change that a gate denies.
 #[test]
 fn approval_cannot_allow_a_denied_change() {
     let denied = with_approval(&asks(".env"), |_| {});
@@ -119,7 +119,7 @@ fn approval_cannot_allow_a_denied_change() {
     assert_eq!(ground(&plain), "no gate requires a user's approval");
 }
 
-/// AA-5: signatures by another key.
+/// AA-5: an answer signed by any other key is rejected.
 #[test]
 fn answer_requires_an_approval_key_valid_at_its_time() {
     let sound = answer_of(&answered(Answer::Approved), &approval_key());
@@ -154,7 +154,7 @@ fn bit_flips_in_an_answer_are_rejected_or_have_no_effect() {
     }
 }
 
-/// D-4, AA-5: an unknown word allows nothing, and an approval only answers a gate that requires one.
+/// D-4, AA-5: an unknown verdict allows nothing, and an approval satisfies only gates that require one.
 #[test]
 fn combined_verdict_is_the_strictest_or_satisfied_by_an_approval() {
     let combined = |verdicts: &[(&str, &str)]| {
@@ -177,6 +177,6 @@ fn combined_verdict_is_the_strictest_or_satisfied_by_an_approval() {
     assert_eq!(combined(&[("tier", ask), ("approval", ask)]), Verdict::NeedsApproval);
     assert_eq!(combined(&[("tier", allow), ("approval", deny)]), Verdict::Deny);
     assert_eq!(combined(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
-    // A gate of the same name that is not last answers nothing.
+    // An approval gate that is not the last gate satisfies nothing.
     assert_eq!(combined(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
 }

@@ -1,4 +1,4 @@
-//! Changes of the action catalog: the keys that may sign them.
+//! Changes of the action catalog, and the keys that may sign them.
 
 use actum_core::canonical;
 use actum_gate::verify_change;
@@ -33,7 +33,7 @@ fn catalog_change_requires_an_approval_key_valid_at_its_time() {
     assert!(!refused.reason().is_empty(), "{refused}");
 }
 
-/// AA-13: a signed answer to a plan is never a change of the catalog.
+/// AA-13: a signed answer to a plan is never accepted as a change of the catalog.
 #[test]
 fn other_signed_payloads_are_rejected_as_catalog_changes() {
     let answer = answer_of(&answered(Answer::Approved), &approval_key()).to_vec().unwrap();

@@ -1,5 +1,5 @@
-//! Each byte of a small receipt, bundle, checkpoint and keyring is changed in several ways. The result is
-//! rejected, or has the same meaning.
+//! Changes each byte of a small receipt, bundle, checkpoint and keyring in several ways. The changed document must be rejected or
+//! have the same meaning.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::material::{
     rotation_of, short_result,
 };
 
-/// Returns the byte with each bit changed, and characters with a meaning in JSON, base64 or a note.
+/// Returns the byte with each bit flipped, and characters that have a meaning in JSON, base64 or a note.
 fn others(byte: u8) -> impl Iterator<Item = u8> {
     let bits = (0..8).map(move |bit| byte ^ (1 << bit));
     bits.chain(*b"\"\\ \n-_+/=0,:{}[]nA\x00\xff").filter(move |&other| other != byte)
 }
 
-/// Returns all accepted changes: the position, the new byte, and the result.
+/// Returns all accepted modifications: the position, the new byte, and the result.
 fn accepted<T>(text: &[u8], judge: impl Fn(&[u8]) -> Option<T>) -> Vec<(usize, u8, T)> {
     let mut accepted = Vec::new();
     for at in 0..text.len() {
@@ -32,20 +32,20 @@ fn accepted<T>(text: &[u8], judge: impl Fn(&[u8]) -> Option<T>) -> Vec<(usize, u
     accepted
 }
 
-/// Returns the range of `part` in `text`.
+/// Returns the range of `part` within `text`.
 fn span(text: &[u8], part: &str) -> std::ops::Range<usize> {
     let text = std::str::from_utf8(text).unwrap();
     let start = text.find(part).unwrap();
     start..start + part.len()
 }
 
-/// Returns true if both are the same six bits in the two alphabets of base64 that DSSE accepts.
+/// Whether both bytes encode the same six bits in the two base64 alphabets that DSSE accepts.
 fn is_same_in_base64(one: u8, other: u8) -> bool {
     [(b'+', b'-'), (b'/', b'_')].contains(&(one, other))
 }
 
-/// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with all
-/// keys, and matches the same one.
+/// FE-14. Only the name of the field `keyid` may change. A signature without a key id is checked against all keys, and matches the
+/// same one.
 #[test]
 fn receipt_with_a_changed_byte_is_rejected_or_equivalent() {
     let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
@@ -118,8 +118,8 @@ fn key_rotation_with_a_changed_byte_is_rejected_or_equivalent() {
     }
 }
 
-/// A keyring is trusted, so it is not signed. Changed keys are always detected. Changed times of a key are
-/// not, but only affect its validity.
+/// Keyrings are trusted input and therefore not signed. A changed key is always detected; a changed time is not, but it affects
+/// only the validity of its key.
 #[test]
 fn keyring_with_a_changed_byte_is_rejected_or_differs_only_in_times() {
     let keyring = keyring();

@@ -36,7 +36,7 @@ fn running(policy: &Policy, lines: &[CommandLine]) -> Decision {
     decide(&Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged), policy, &NoAccess)
 }
 
-/// Returns the verdict and ground of the gate for these commands.
+/// Returns the verdict and the ground of the gate for these commands.
 fn commands_gate(policy: &Policy, texts: &[&str]) -> (String, String) {
     let lines: Vec<_> = texts.iter().map(|text| line(text)).collect();
     let decision = running(policy, &lines);
@@ -48,7 +48,7 @@ fn verdict(policy: &Policy, text: &str) -> Verdict {
     running(policy, &[line(text)]).verdict
 }
 
-/// AEC-10: a command that no rule allows is denied, even if there are no rules.
+/// AEC-10: a command that no rule allows is denied, even if the policy has no rules.
 #[test]
 fn command_without_an_allowing_rule_is_denied() {
     let ask = "[[command]]\nargv = ['make']\ndecision = 'ask'\n";
@@ -64,7 +64,7 @@ fn command_without_an_allowing_rule_is_denied() {
     }
 }
 
-/// AA-5, AEC-10: the strictest command decides, and is reported with the rule and its policy.
+/// AA-5, AEC-10: the strictest decision about a command applies, and is reported with the rule and its policy.
 #[test]
 fn strictest_command_is_reported_with_its_rule_and_policy() {
     let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
@@ -107,7 +107,7 @@ fn strictest_command_is_reported_with_its_rule_and_policy() {
     assert_eq!(asks.first_refusal().unwrap().gate, GateName::Commands);
 }
 
-/// AEC-10: a ground is part of receipts, so it is short and harmless.
+/// AEC-10: grounds appear in receipts, so they are kept short and escaped.
 #[test]
 fn command_ground_is_short_and_escaped() {
     let long = "x".repeat(100_000);
@@ -130,7 +130,7 @@ fn command_ground_is_short_and_escaped() {
     }
 }
 
-/// D-5: rules of a workspace that allow apply only if it is trusted; those that restrict always apply.
+/// D-5: allowing rules of a workspace apply only if the workspace is trusted; restricting rules always apply.
 #[test]
 fn a_workspace_allows_commands_only_when_it_is_trusted() {
     let own = "[[command]]\nargv = ['make', 'test']\nexact = true\ndecision = 'allow'\nmatch = ['make test']\n\
@@ -144,7 +144,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
     for (text, before, after) in [
         ("make test", Verdict::Deny, Verdict::Allow),
         ("cargo test", Verdict::NeedsApproval, Verdict::NeedsApproval),
-        // A rule that asks does not allow anything by itself.
+        // A rule that asks for approval allows nothing by itself.
         ("npm ci", Verdict::Deny, Verdict::NeedsApproval),
     ] {
         assert_eq!((verdict(&untrusted, text), verdict(&trusted, text)), (before, after), "{text}");
@@ -154,7 +154,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
     assert_eq!(ignored, [], "all of it counts");
 }
 
-/// AEC-10, D-4: a rule that would allow any code is reported with its line and a suggested replacement.
+/// AEC-10, D-4: the error for a rule that would allow arbitrary code contains its line and a suggested replacement.
 #[test]
 fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
     for program in ["bash", "/bin/sh", "python3", "node", "env", "sudo", "xargs", "perl", "find"] {
@@ -182,7 +182,7 @@ fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
     assert_eq!(verdict(&operator(exact), "bash -c 'a; c'"), Verdict::Deny);
 }
 
-/// AEC-10, D-4: a rule that does not match its examples is reported with the line of the example.
+/// AEC-10, D-4: the error for a rule that contradicts its examples contains the line of the example.
 #[test]
 fn wrong_example_rejects_the_policy_file_with_its_line() {
     let rule = |examples: &str| {
@@ -290,7 +290,7 @@ fn invalid_command_rule_is_reported_with_key_and_line() {
     );
 }
 
-/// AEC-10: text that a shell would interpret is rejected, and a quoted text stays one argument.
+/// AEC-10: text that a shell would interpret is rejected, and quoted text remains one argument.
 #[test]
 fn text_that_needs_a_shell_is_rejected_as_a_command() {
     let policy = operator(CARGO);
@@ -317,7 +317,7 @@ fn text_that_needs_a_shell_is_rejected_as_a_command() {
     assert_eq!(verdict(&policy, "'cargo test'"), Verdict::Deny);
 }
 
-/// AEC-10: the maximum number of commands, and one more.
+/// AEC-10: a change may have the maximum number of commands, but not one more.
 #[test]
 fn change_may_run_at_most_1000_commands() {
     let policy = operator(CARGO);
@@ -329,8 +329,7 @@ fn change_may_run_at_most_1000_commands() {
     assert_eq!(ground, "1001 commands would be run, but at most 1000 are allowed");
 }
 
-/// AEC-11: a stored policy has the excluded options with each rule. So a replay does not depend on the
-/// current list of programs.
+/// AEC-11: a stored policy contains the excluded options of each rule, so replays do not depend on the current list of programs.
 #[test]
 fn stored_command_rules_are_sorted_and_round_trip() {
     let second = "[[command]]\nargv = ['ls', ['-l', '-a']]\nexact = true\ndecision = 'ask'\n";
@@ -361,7 +360,7 @@ fn stored_command_rules_are_sorted_and_round_trip() {
     }
 }
 
-/// D-4: a rule is idle if other rules of the file restrict each of its examples.
+/// D-4: a rule is idle if other rules of the file restrict every one of its examples.
 #[test]
 fn rule_with_only_restricted_examples_is_reported_as_idle() {
     let idle = |text: &str| {
@@ -408,7 +407,7 @@ fn any_lines() -> impl Strategy<Value = Vec<CommandLine>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// D-5, AEC-10: another rule in an untrusted workspace never allows more, and neither does another command.
+    /// D-5, AEC-10: neither an additional rule in an untrusted workspace nor an additional command ever allows more.
     #[test]
     fn additional_rule_in_a_restricting_layer_never_allows_more(
         own in any_rules(),
@@ -430,7 +429,7 @@ proptest! {
         }
     }
 
-    /// AEC-10, AEC-11: files that differ only in the order of their rules are one policy.
+    /// AEC-10, AEC-11: files that differ only in the order of their rules are the same policy.
     #[test]
     fn the_order_of_rules_in_a_file_never_matters(
         (rules, shuffled) in any_rules().prop_flat_map(|rules| {
@@ -443,7 +442,7 @@ proptest! {
         prop_assert_eq!(of(&rules), of(&shuffled));
     }
 
-    /// AEC-11: a policy with any rules survives a round trip.
+    /// AEC-11: a policy with arbitrary rules is unchanged by a round trip.
     #[test]
     fn policy_with_command_rules_round_trips(own in any_rules(), other in any_rules()) {
         let workspace = (file(&other.concat()), Trust::Untrusted);

@@ -1,4 +1,4 @@
-//! Decisions: verdicts of the gates, reproducibility, and detection of every change.
+//! Decisions: the verdicts of the gates, reproducibility, and the detection of every change.
 
 use actum_core::{Budget, Digest, PathRule, Scope};
 use actum_gate::{
@@ -28,7 +28,7 @@ fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Ve
     (decision.verdict, words.collect())
 }
 
-/// FO-3, FO-4, AEC-11: all gates report, whatever one of them decides.
+/// FO-3, FO-4, AEC-11: every gate reports its ground, regardless of the verdicts of the others.
 #[test]
 fn all_gates_report_grounds_and_the_strictest_decides() {
     let scope = Scope { allow: Some(rules(&["src/", "docs/"])), deny: rules(&["docs/gone.md"]) };
@@ -63,7 +63,7 @@ fn all_gates_report_grounds_and_the_strictest_decides() {
     assert!(grounds.iter().all(|one| one.contains(" allow: ")), "{grounds:?}");
 }
 
-/// AEC-10: the first gate that denies is reported first.
+/// AEC-10: the first of the strictest gates is reported as the refusal.
 #[test]
 fn first_refusal_is_the_first_of_the_strictest_gates() {
     let decision = decide(&bundle(), &policy(), &NoAccess);
@@ -77,7 +77,7 @@ fn first_refusal_is_the_first_of_the_strictest_gates() {
     assert!(Verdict::Allow < Verdict::NeedsApproval && Verdict::NeedsApproval < Verdict::Deny);
 }
 
-/// FO-3: a renamed file must be in scope at both paths.
+/// FO-3: a renamed file must be in scope at its old and at its new path.
 #[test]
 fn renamed_file_must_be_in_scope_at_both_paths() {
     let renamed = |from: &str, to: &str| {
@@ -92,7 +92,7 @@ fn renamed_file_must_be_in_scope_at_both_paths() {
     assert_eq!(verdict("src/a", "src/secret/b"), Verdict::Deny);
 }
 
-/// FO-4: a renamed file counts once, a directory not at all, a change of mode as a file.
+/// FO-4: a renamed file or a mode change counts as one file, and a directory does not count.
 #[test]
 fn budget_counts_files_like_the_workspace() {
     let change = vec![
@@ -110,7 +110,7 @@ fn budget_counts_files_like_the_workspace() {
     assert_eq!(verdict(2, 1), Verdict::Deny);
 }
 
-/// FO-3: parent directories of a file are created with it, though they are not in scope themselves.
+/// FO-3: a file's parent directories are created with it, even if they are not in scope themselves.
 #[test]
 fn directory_follows_the_scope_of_the_files_below_it() {
     let scope = || Scope { allow: Some(rules(&["src/new/"])), deny: rules(&["src/new/no"]) };
@@ -147,7 +147,7 @@ fn replayed_decision_is_the_same() {
     }
 }
 
-/// AEC-11: the digest of a whole decision is fixed here: if it changes, the version of the rules must change too.
+/// AEC-11: the digest of an entire decision is recorded here. If it changes, the version of the rules must change too.
 #[test]
 fn decision_digest_matches_the_recorded_one() {
     let (_, record) = recorded(&bundle());
@@ -198,7 +198,7 @@ fn altered_record_is_a_mismatch_that_names_the_gate() {
     assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), first);
 }
 
-/// AEC-11: a decision by other rules is unsupported, not a mismatch.
+/// AEC-11: a decision made by another version of the rules is unsupported, which is not a mismatch.
 #[test]
 fn decision_by_other_rules_is_unsupported_but_not_a_mismatch() {
     let (bytes, record) = recorded(&bundle());
@@ -224,7 +224,7 @@ fn decision_by_other_rules_is_unsupported_but_not_a_mismatch() {
         assert_ne!(other, text);
         unsupported(other.as_bytes(), DECISION_SEMANTICS);
     }
-    // Its description of the change is still readable for settling and display.
+    // The description of the change can still be read, for settling and for display.
     let later = text.replace(&now, &next);
     assert_eq!(Bundle::read(later.as_bytes()).unwrap().change(), bundle().change());
     let format = text.replace("actum.bundle/6", "actum.bundle/7");
@@ -240,7 +240,7 @@ fn decision_by_other_rules_is_unsupported_but_not_a_mismatch() {
     );
 }
 
-/// AEC-11, D-4: an unknown field could change the meaning.
+/// AEC-11, D-4: an unknown field is rejected because it could change the meaning of the bundle.
 #[test]
 fn bundle_with_unknown_fields_is_rejected_at_any_depth() {
     let text = String::from_utf8(bundle().to_vec().unwrap()).unwrap();
@@ -249,7 +249,7 @@ fn bundle_with_unknown_fields_is_rejected_at_any_depth() {
     assert_eq!(problem, DocumentProblem::NotCanonical);
 }
 
-/// FO-4: a limit above the largest number that JSON can hold is reduced to that.
+/// FO-4: a limit above the largest number that JSON can represent is reduced to that number.
 #[test]
 fn limit_above_the_largest_json_number_is_clamped() {
     let budget = Budget { max_files: Some(u64::MAX), max_loc: Some((1 << 53) - 1) };
@@ -284,8 +284,8 @@ fn any_rules() -> impl Strategy<Value = Vec<PathRule>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// AEC-11, FO-3, FO-4: the order of the paths affects only the first ground, never the verdict. More
-    /// denying rules and lower limits never allow more.
+    /// AEC-11, FO-3, FO-4: the order of paths affects only which ground is reported first, never the verdict. Additional denying
+    /// rules and lower limits never allow more.
     #[test]
     fn decision_is_stable_and_stricter_bundles_never_allow_more(
         mut change in prop::collection::vec(any_effect(), 0..6),

@@ -1,4 +1,4 @@
-//! Valid and damaged proofs and notes, judged here and by another implementation.
+//! Valid and damaged proofs and notes, checked by actum and by another implementation.
 
 use actum_core::Digest;
 use actum_gate::{CheckpointProblem, check_consistency, check_inclusion, verify_checkpoint};
@@ -10,7 +10,7 @@ use signed_note::{StandardVerifier, Verifier, VerifierList};
 
 use crate::material::{Log, ORIGIN, TestKey, checkpoint_key, keyring, note};
 
-/// Damage to a proof.
+/// Modification that damages a proof.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip { hash: prop::sample::Index, bit: u8 },
@@ -39,8 +39,8 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// Proof with the two numbers and two digests that it is about: index and size with leaf and root, or two
-/// sizes with two roots.
+/// Proof together with the claim it supports: index, size, leaf and root for an inclusion proof, or two sizes and two roots for a
+/// consistency proof.
 #[derive(Debug, Clone)]
 struct Claim {
     first: u64,
@@ -136,7 +136,7 @@ proptest! {
             proof: log.consistency(size, old),
         };
         damages.iter().for_each(|damage| claim.suffer(damage));
-        // The other implementation has no proof for the empty log; ours is tested elsewhere.
+        // The other implementation has no proof for the empty log, which other tests cover for actum.
         prop_assume!(claim.first > 0);
         let (proof, begin, end) = claim.theirs();
         let theirs = tlog_tiles::check_tree(&proof, claim.second, end, claim.first, begin);
@@ -166,8 +166,8 @@ proptest! {
             }
             (None, Ok(_)) => prop_assert!(false, "counts only here: {text:?}"),
             (None, Err(_)) => {}
-            // The other implementation ignores a second line of a key that already signed, and lines after
-            // the root that are checked here.
+            // The other implementation ignores a second signature line of a key that already signed, and lines after the root that
+            // actum checks.
             (Some(_), Err(problem)) => prop_assert!(
                 matches!(problem, CheckpointProblem::Wrong { .. } | CheckpointProblem::Checkpoint(_)),
                 "counts only there: {problem:?} {text:?}"
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// Damage to a note.
+/// Modification that damages a note.
 #[derive(Debug, Clone)]
 enum NoteDamage {
     Byte(prop::sample::Index, u8),
@@ -228,8 +228,8 @@ impl NoteDamage {
     }
 }
 
-/// Returns origin, size and root, if the other implementation accepts the note: it is signed by our key under
-/// the name of the log, and contains a checkpoint.
+/// Returns the origin, size and root if the other implementation accepts the note. The note must be signed by our key under the
+/// name of the log, and contain a checkpoint.
 fn their_judgement(text: &str) -> Option<(String, u64, [u8; 32])> {
     let note = signed_note::Note::from_bytes(text.as_bytes()).ok()?;
     let checkpoint = tlog_tiles::Checkpoint::from_bytes(note.text()).ok()?;

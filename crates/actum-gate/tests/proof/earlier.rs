@@ -1,5 +1,5 @@
-//! Receipt of an earlier version: the first of `vectors/receipts.json` as it was at commit 1972f32a, with its keyring. The two
-//! files never change; new optional fields of receipts are absent from them.
+//! Receipt of an earlier version: the first one in `vectors/receipts.json` at commit 1972f32a, with its keyring. The two files
+//! never change, and lack the optional fields that were added to receipts later.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn keyring() -> Keyring {
     Keyring::read(KEYRING).unwrap()
 }
 
-/// AA-12, FE-14: a receipt of an earlier version verifies, and is written again byte for byte.
+/// AA-12, FE-14: a receipt of an earlier version is valid, and serialises to the original bytes.
 #[test]
 fn receipt_of_an_earlier_version_verifies_and_round_trips() {
     let VerifiedReceipt { statement, key, leaf, .. } = verify_receipt(RECEIPT, &keyring()).unwrap();
@@ -30,7 +30,7 @@ fn receipt_of_an_earlier_version_verifies_and_round_trips() {
     assert_eq!(statement.predicate.status, Status::Succeeded);
     let envelope = Envelope::read(RECEIPT).unwrap();
     assert_eq!(envelope.to_vec().unwrap(), RECEIPT);
-    // The current types serialise the signed payload to the same bytes.
+    // The current types serialise the signed payload to its original bytes.
     let again: Statement = serde_json::from_slice(&envelope.payload).unwrap();
     assert_eq!(canonical::to_vec(&again).unwrap(), envelope.payload);
     assert_eq!(
@@ -39,7 +39,7 @@ fn receipt_of_an_earlier_version_verifies_and_round_trips() {
     );
 }
 
-/// FE-14: the fixture is from an earlier version, without the fields that were added later.
+/// FE-14: the fixture comes from an earlier version and lacks the fields that were added later.
 #[test]
 fn receipt_of_an_earlier_version_has_no_later_fields() {
     let envelope = Envelope::read(RECEIPT).unwrap();
@@ -52,7 +52,7 @@ fn receipt_of_an_earlier_version_has_no_later_fields() {
     assert_eq!(fields, expected.split_whitespace().collect());
 }
 
-/// FE-14: any other byte in the signed payload is detected.
+/// FE-14: a change of any byte in the signed payload is detected.
 #[test]
 fn receipt_of_an_earlier_version_with_a_changed_payload_is_rejected() {
     let mut envelope = Envelope::read(RECEIPT).unwrap();

@@ -1,4 +1,5 @@
-//! Golden decisions in `vectors/decisions.json`: the same in any environment, and each gate is decisive for one.
+//! Golden decisions in `vectors/decisions.json`. They are reproduced in any environment, and each gate decides at least one of them
+//! alone.
 #![allow(clippy::disallowed_methods, reason = "these tests start themselves elsewhere")]
 
 use std::path::Path;
@@ -8,7 +9,7 @@ use actum_gate::{Bundle, Decision, GateName, NoAccess, Policy, Verdict, decide};
 use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde_json::Value;
 
-/// Stored parts of each golden decision: the bundle, the policy, and the record.
+/// Returns the stored parts of each golden decision: the bundle, the policy and the record.
 fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/decisions.json");
     let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -22,7 +23,7 @@ fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
     accepted.map(read).collect()
 }
 
-/// AEC-11: the environment has no influence on a decision. Each child judges the whole corpus.
+/// AEC-11: the environment does not affect decisions. Each child process judges the entire corpus in a different environment.
 #[test]
 fn golden_decisions_do_not_depend_on_time_zone_locale_or_threads() {
     let surroundings = [
@@ -43,7 +44,7 @@ fn golden_decisions_do_not_depend_on_time_zone_locale_or_threads() {
     }
 }
 
-/// AEC-11: each process has other seeds of its hash tables, and many threads run at once.
+/// AEC-11: each process uses different hash seeds, and many threads judge at the same time.
 #[test]
 fn golden_decisions_are_reproduced_by_concurrent_threads() {
     let corpus = corpus();
@@ -64,8 +65,8 @@ fn golden_decisions_are_reproduced_by_concurrent_threads() {
     });
 }
 
-/// AEC-10: a gate that no longer has an effect is detected. Access policies have their own tests, since the
-/// corpus is judged without Cedar.
+/// AEC-10: this test fails if a gate stops having an effect. Access policies have their own tests because the corpus is judged
+/// without Cedar.
 #[test]
 fn each_gate_alone_decides_a_golden_decision() {
     let corpus = corpus();
@@ -77,7 +78,7 @@ fn each_gate_alone_decides_a_golden_decision() {
             let Decision { verdict, gates, .. } = decide(bundle, policy, &NoAccess);
             let gates: Vec<_> = gates.iter().map(|gate| gate.record().unwrap()).collect();
             assert_eq!(Verdict::together(&gates), verdict);
-            // The approval gate only repeats that another one requires an approval.
+            // The approval gate only repeats that another gate requires an approval.
             let is_left = |record: &GateRecord| {
                 ![gate, GateName::Approval].map(GateName::as_str).contains(&&*record.gate)
             };

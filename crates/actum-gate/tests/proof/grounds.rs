@@ -1,4 +1,4 @@
-//! Grounds as data: recorded grounds are read back, have sentences, and are documented.
+//! Grounds as data: recorded grounds can be parsed, have a sentence, and are documented.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ fn record(ground: Value) -> GateRecord {
     }
 }
 
-/// Returns the kinds of a tagged enum, as listed in its error for an unknown one.
+/// Returns the kinds of a tagged enum, taken from the error for an unknown kind.
 fn kinds<T: DeserializeOwned>() -> BTreeSet<String> {
     let unknown = serde_json::from_value::<T>(json!({ "kind": "?" })).err().unwrap().to_string();
     unknown.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
-/// AEC-10, AEC-11: a ground is read from a receipt as it was decided, and has the same sentence.
+/// AEC-10, AEC-11: a ground parsed from a receipt equals the original one and has the same sentence.
 #[test]
 fn recorded_ground_round_trips_with_the_same_sentence() {
     let path = PathName(RelPath::new(b"docs/\xff.md".as_slice()).unwrap());
@@ -41,7 +41,7 @@ fn recorded_ground_round_trips_with_the_same_sentence() {
     }
 }
 
-/// AEC-11: receipts of all versions of the rules can be displayed.
+/// AEC-11: receipts of every version of the rules can be displayed.
 #[test]
 fn grounds_of_earlier_and_later_versions_are_displayed() {
     let before = record("every path is in scope".into());
@@ -52,13 +52,13 @@ fn grounds_of_earlier_and_later_versions_are_displayed() {
         r#"this version of actum cannot read the ground: {"kind":"scope_lease","path":"a\u001b"}"#
     );
     assert_eq!(Grounds::read(&later.ground), None);
-    // An unknown field could change the meaning.
+    // An unknown field is rejected because it could change the meaning of the ground.
     let more = record(json!({ "kind": "in_scope", "unless": "a" }));
     assert_eq!(Grounds::read(&more.ground), None);
     assert!(sentence(&more).contains(r#""unless":"a""#));
 }
 
-/// AEC-10: programs distinguish grounds by their kinds, so `docs/json.md` lists exactly these.
+/// AEC-10: programs distinguish grounds by kind, so `docs/json.md` must list exactly these kinds.
 #[test]
 fn every_kind_of_ground_is_documented() {
     let page = include_str!("../../../../docs/json.md");

@@ -1,4 +1,4 @@
-//! Malicious texts: rejected with a reason, without a panic, and quickly.
+//! Malicious texts are rejected with a reason, quickly and without a panic.
 
 use actum_gate::decision::Bundle;
 use actum_gate::{verify_bundle, verify_checkpoint, verify_receipt, verify_rotation};
@@ -9,7 +9,7 @@ use crate::material::{keyring, receipt, receipt_bundle_of, result_key, signed};
 
 const SIZE: usize = 10 << 20;
 
-/// Texts of about ten megabytes that are JSON, or nearly.
+/// Returns texts of about ten megabytes that are JSON, or almost JSON.
 fn texts() -> Vec<(&'static str, Vec<u8>)> {
     let of = |part: &str| part.repeat(SIZE / part.len());
     let mut names = String::from("{");
@@ -64,7 +64,7 @@ fn ten_megabyte_inputs_are_rejected_with_a_reason() {
     }
 }
 
-/// FE-14: even the holder of a key must not be able to crash a verifier.
+/// FE-14: not even the holder of a key may be able to crash a verifier.
 #[test]
 fn validly_signed_ten_megabyte_payloads_are_rejected_with_a_reason() {
     let keyring = keyring();

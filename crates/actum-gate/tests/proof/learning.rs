@@ -1,4 +1,4 @@
-//! Signed learning tables of the Finder: the keys that may sign them.
+//! Signed learning tables of the Finder, and the keys that may sign them.
 
 use actum_gate::{LEARNING_PAYLOAD_TYPE, LearningProblem, verify_learning};
 use actum_record::dsse::Envelope;
@@ -34,7 +34,7 @@ fn learning_table_requires_a_currently_valid_approval_key() {
     let stranger = TestKey::new(KeyRole::Approval, 77);
     assert!(matches!(problem(&[&stranger], &keyring(), 60), LearningProblem::Signer(_)));
 
-    // The old key stays valid a little longer for other work.
+    // The old key remains valid for a while for other work.
     let rotated = keyring_with(&stranger, |_| {});
     let retired = problem(&[&key], &rotated, 60);
     assert_eq!(retired, LearningProblem::Retired { id: key.entry().id });

@@ -1,4 +1,4 @@
-//! Entries about leases, and results of file tasks: the keys that may sign them.
+//! Lease entries and results of file tasks, and the keys that may sign them.
 
 use actum_core::{Digest, canonical};
 use actum_gate::{verify_file_task_ended, verify_lease_granted, verify_lease_revoked};
@@ -99,7 +99,7 @@ fn grant_and_revocation_require_a_lease_key_valid_at_their_time() {
     assert_eq!(reasons(&key, at(60), &stolen), "KEY_REVOKED");
 }
 
-/// FE-17: neither entry is valid as the other, and a lease key cannot sign an answer.
+/// FE-17: neither kind of entry is accepted as the other, and a lease key cannot sign an answer.
 #[test]
 fn other_signed_payloads_are_rejected_as_lease_entries() {
     let key = lease_key();
@@ -139,7 +139,7 @@ fn bit_flips_in_a_grant_are_rejected_or_have_no_effect() {
     }
 }
 
-/// FE-14: the result may have more fields than a ledger reads, and is read only if a result key signed it.
+/// FE-14: the result may contain more fields than a ledger reads. It is read only if a result key signed it.
 #[test]
 fn file_task_result_requires_a_result_key_valid_at_its_time() {
     let mut value = serde_json::to_value(ended()).unwrap();

@@ -1,4 +1,4 @@
-//! Leases: requests that the gate allows under them (FE-17, D-7).
+//! Leases, and the requests that the gate allows under them (FE-17, D-7).
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ fn block(number: u8, terms: LeaseTerms) -> LeaseBlock {
     LeaseBlock { id: id(number), revoked: false, terms, used: 0 }
 }
 
-/// Makes a request in `/srv/data/project` that its lease of two blocks allows, and then changes the lease.
+/// Creates a request in `/srv/data/project` that its lease of two blocks allows, and then modifies the lease.
 pub fn leased(change: impl FnOnce(&mut LeaseCase)) -> Case {
     let narrowed = LeaseTerms {
         agent: Some("planner/copier".parse().unwrap()),
@@ -91,10 +91,10 @@ fn lease_key() -> KeyId {
     TestKey::new(KeyRole::Lease, 9).key_id()
 }
 
-/// Request with its name, and the block and the kind of the term that denies it.
+/// Name of a request, the request itself, and the block and the kind of the term that denies it.
 type Row = (&'static str, Case, Option<(u64, &'static str)>);
 
-/// Returns requests that meet all terms of a lease, and requests that fail each term, at each edge.
+/// Returns requests that satisfy all terms of a lease, and requests that violate each term, at every boundary.
 pub fn requests() -> Vec<Row> {
     let first = |change: &dyn Fn(&mut LeaseTerms)| leased(|it| change(&mut it.blocks[0].terms));
     let second = |change: &dyn Fn(&mut LeaseTerms)| leased(|it| change(&mut it.blocks[1].terms));
@@ -251,7 +251,7 @@ fn a_request_must_meet_each_term_of_each_block() {
     }
 }
 
-/// D-7: policy and lease both decide.
+/// D-7: a change must be allowed by both the policy and the lease.
 #[test]
 fn lease_cannot_allow_a_change_another_gate_denies() {
     let protected = Case { change: vec![effect(".env")], ..leased(|_| {}) };
@@ -292,7 +292,7 @@ fn policy_can_require_a_lease_except_to_undo_own_work() {
         ..without
     };
     assert_eq!(judge(&undo, &requiring), (Verdict::Allow, Ground::Restores));
-    // A given lease also applies to undo.
+    // If there is a lease, it also applies to an undo.
     let expired = leased(|it| it.blocks[1].terms.expires = Some(at(1))).lease;
     assert_eq!(judge(&Case { lease: expired, ..undo }, &requiring).0, Verdict::Deny);
 }
@@ -306,7 +306,7 @@ fn policy_with_unknown_request_kinds_is_rejected() {
     assert!(error.to_string().contains("`required`"), "{error}");
 }
 
-/// Generates the terms of another block.
+/// Generates the terms of an additional block.
 fn narrowing() -> impl Strategy<Value = LeaseTerms> {
     let agents =
         prop::option::of(prop::sample::select(vec!["planner", "planner/copier", "tester"]));

@@ -1,5 +1,5 @@
-//! Tests of proofs: published and own vectors, other implementations, changed bytes, wrong keys, malicious
-//! texts, replayed decisions.
+//! Tests of proofs: published vectors, our own vectors, other implementations, changed bytes, wrong keys, malicious texts and
+//! replayed decisions.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

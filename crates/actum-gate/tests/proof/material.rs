@@ -1,4 +1,4 @@
-//! Fixed keys, and receipts, logs and checkpoints made with them: always the same bytes.
+//! Fixed keys, and receipts, logs and checkpoints made with them. Their bytes never change.
 
 use actum_core::path_name::PathName;
 use actum_core::{
@@ -22,15 +22,15 @@ use ed25519_dalek::{Signer as _, SigningKey};
 
 pub const ORIGIN: &str = "actum/0123456789ab/default";
 pub const OTHER_ORIGIN: &str = "actum/ba9876543210/default";
-/// Noon of the day on which all events take place.
+/// Noon of the day on which all events of the tests happen.
 const NOON: i64 = 1_795_262_400_000_000;
 
-/// Returns a moment of that day.
+/// Returns the time this number of seconds after noon of that day.
 pub fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(NOON + seconds * 1_000_000)
 }
 
-/// Key whose secret is public.
+/// Key pair whose secret is public.
 pub struct TestKey {
     role: KeyRole,
     secret: SigningKey,
@@ -41,7 +41,7 @@ impl TestKey {
         Self { role, secret: SigningKey::from_bytes(&[seed; 32]) }
     }
 
-    /// Returns its entry in the keyring, valid for an hour from noon.
+    /// Returns the keyring entry of this key, which is valid for an hour from noon.
     pub fn entry(&self) -> KeyEntry {
         KeyEntry {
             id: self.key_id(),
@@ -107,7 +107,7 @@ fn effect(name: &str, kind: EffectKind, before: Option<&[u8]>, after: Option<&[u
     }
 }
 
-/// Returns one change of each kind, except changes of attributes alone.
+/// Returns one change of each kind, except changes that affect only attributes.
 pub fn change() -> Vec<PathEffect> {
     let renamed = effect("src/new/name.rs", EffectKind::Renamed, Some(b"old\n"), Some(b"new\n"));
     let strange = effect("strange", EffectKind::Created, None, Some(b"\0"));
@@ -120,7 +120,7 @@ pub fn change() -> Vec<PathEffect> {
     ]
 }
 
-/// Returns the policy in force in these tests.
+/// Returns the policy used by these tests.
 pub fn policy() -> Policy {
     Policy::default()
 }
@@ -129,13 +129,13 @@ pub fn policy_bytes() -> Vec<u8> {
     policy().to_vec().unwrap()
 }
 
-/// Makes a case without special facts.
+/// Creates a case without any special facts.
 pub fn case(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Case {
     let (plan, limits) = (Digest::of(b"plan"), Digest::of(b"limits"));
     Case { plan, limits, time: at(30), scope, budget, ..Case::new(change) }
 }
 
-/// Makes a bundle under the policy of these tests.
+/// Creates a bundle under the policy of these tests.
 pub fn bundle_of(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Bundle {
     Bundle::new(Digest::of(&policy_bytes()), case(scope, budget, change))
 }
@@ -150,7 +150,7 @@ pub fn decision() -> DecisionRecord {
     decide(&bundle, &policy(), &NoAccess).record(&bundle.to_vec().unwrap()).unwrap()
 }
 
-/// Returns the result of a run that started at 30 s and ended at 31 s, with its intent as entry 1 of the log.
+/// Returns the result of a run from 30 s to 31 s, whose intent is entry 1 of the log.
 pub fn run_result() -> RunResult {
     RunResult {
         tenant: "default".parse().unwrap(),
@@ -188,7 +188,7 @@ pub fn run_result() -> RunResult {
     }
 }
 
-/// Returns the result of a run that touched nothing, for the shortest possible receipt.
+/// Returns the result of a run that touched no file, for the shortest possible receipt.
 pub fn short_result() -> RunResult {
     let change = change_digest(&Vec::<PathEffect>::new()).unwrap();
     let gate = |name: &str| GateRecord {
@@ -204,7 +204,7 @@ pub fn statement() -> Statement {
     Statement::new(run_result())
 }
 
-/// Serialises a statement as it is signed.
+/// Serialises a statement to the bytes that are signed.
 pub fn payload(statement: &Statement) -> Vec<u8> {
     canonical::to_vec(statement).unwrap()
 }
@@ -215,7 +215,7 @@ pub fn signed(payload_type: &str, payload: Vec<u8>, keys: &[&TestKey]) -> Envelo
     Envelope { payload_type: payload_type.to_owned(), payload: payload.clone(), signatures }
 }
 
-/// Makes the receipt of a run.
+/// Creates the receipt of a run.
 pub fn receipt_of(result: RunResult, keys: &[&TestKey]) -> Envelope {
     signed(PAYLOAD_TYPE, payload(&Statement::new(result)), keys)
 }
@@ -228,7 +228,7 @@ fn person() -> Actor {
     Actor { user: "grace".to_owned(), uid: 1001, agent: None }
 }
 
-/// Makes an answer to a plan, at 29 s.
+/// Creates an answer to a plan, given at 29 s.
 pub fn answered(answer: Answer) -> PlanAnswered {
     let bound = bundle().bound().unwrap();
     let queued = EntryRef { origin: ORIGIN.to_owned(), index: 1, leaf: Digest::of(b"queued") };
@@ -253,7 +253,7 @@ pub fn answer_of(answered: &PlanAnswered, key: &TestKey) -> Envelope {
     signed(PlanAnswered::PAYLOAD_TYPE, canonical::to_vec(answered).unwrap(), &[key])
 }
 
-/// Makes a change of the catalog, at 29 s.
+/// Creates a change of the catalog, made at 29 s.
 pub fn changed() -> CatalogChanged {
     CatalogChanged {
         format: CatalogChanged::FORMAT.to_owned(),
@@ -275,7 +275,7 @@ pub fn change_of(changed: &CatalogChanged, key: &TestKey) -> Envelope {
     signed(CatalogChanged::PAYLOAD_TYPE, canonical::to_vec(changed).unwrap(), &[key])
 }
 
-/// Makes an approval of the case in a bundle.
+/// Creates an approval for the case of a bundle.
 pub fn approved(bundle: &Bundle) -> Approved {
     let entry = EntryRef { origin: ORIGIN.to_owned(), index: 2, leaf: Digest::of(b"answered") };
     Approved {
@@ -291,7 +291,7 @@ pub fn approved(bundle: &Bundle) -> Approved {
     }
 }
 
-/// Log in memory.
+/// Log held in memory.
 #[derive(Default)]
 pub struct Log {
     frontier: Frontier,
@@ -299,7 +299,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes a log whose entries are their own numbers.
+    /// Creates a log in which each entry is its own number.
     pub fn of_size(size: u64) -> Self {
         let mut log = Self::default();
         (0..size).for_each(|entry| log.push(entry.to_string().as_bytes()));
@@ -337,7 +337,7 @@ impl Log {
     }
 }
 
-/// Makes a checkpoint with one line of each key, under the name of the log.
+/// Creates a checkpoint with one signature line per key, under the name of the log.
 pub fn note(checkpoint: &Checkpoint, keys: &[&TestKey]) -> String {
     let mut note = Note::new(checkpoint.text()).unwrap();
     for key in keys {
@@ -347,7 +347,7 @@ pub fn note(checkpoint: &Checkpoint, keys: &[&TestKey]) -> String {
     note.to_text()
 }
 
-/// Makes a bundle with the receipt as entry 3 of a log of 6.
+/// Creates a bundle whose receipt is entry 3 of a log of 6 entries.
 pub fn receipt_bundle_of(receipt: Envelope) -> ReceiptBundle {
     let mut log = Log::of_size(3);
     log.push(&receipt.to_vec().unwrap());
@@ -361,7 +361,7 @@ pub fn receipt_bundle_of(receipt: Envelope) -> ReceiptBundle {
     }
 }
 
-/// Replaces the result key by one made from `seed`, at 40 s.
+/// Rotates the result key at 40 s to a key derived from `seed`.
 pub fn rotated(seed: u8) -> KeyRotated {
     let new = TestKey::new(KeyRole::Result, seed);
     KeyRotated {
@@ -378,7 +378,7 @@ pub fn rotation_of(rotation: &KeyRotated, key: &TestKey) -> Envelope {
     signed(KeyRotated::PAYLOAD_TYPE, canonical::to_vec(rotation).unwrap(), &[key])
 }
 
-/// Makes a keyring in which the entry of one key is changed.
+/// Creates a keyring in which the entry of one key was modified.
 pub fn keyring_with(key: &TestKey, change: impl Fn(&mut KeyEntry)) -> Keyring {
     let mut keys = keyring().keys().to_vec();
     let id: KeyId = key.key_id();
@@ -389,7 +389,7 @@ pub fn keyring_with(key: &TestKey, change: impl Fn(&mut KeyEntry)) -> Keyring {
     Keyring::new(keys)
 }
 
-/// Returns the record of a gate.
+/// Returns the record of a gate in a decision.
 pub fn gate(record: &mut DecisionRecord, name: GateName) -> &mut GateRecord {
     record.gates.iter_mut().find(|gate| gate.gate == name.as_str()).unwrap()
 }

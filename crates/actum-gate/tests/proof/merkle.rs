@@ -1,4 +1,4 @@
-//! Merkle proofs at their limits.
+//! Merkle proofs at the limits of their sizes.
 
 use actum_core::Digest;
 use actum_gate::{ProofError, check_consistency, check_inclusion};

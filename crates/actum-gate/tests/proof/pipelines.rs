@@ -22,7 +22,7 @@ fn steps(pipeline: &DeclaredPipeline, parameters: &str) -> Result<Vec<Vec<String
     pipeline.steps_with(Some(&value)).map_err(|error| error.to_string())
 }
 
-/// EX-9: a parameter is a whole argument, so no value can add an argument, an option or a shell command.
+/// EX-9: a parameter is always one argument, so its value cannot add an argument, an option or a shell command.
 #[test]
 fn a_parameter_is_one_whole_argument() {
     let pipeline = one("steps = [[\"make\", \"{what}\", \"a{what}b\", \"{}\"]]\noutputs = []\n\
@@ -39,7 +39,7 @@ fn a_parameter_is_one_whole_argument() {
     assert!(steps(&pipeline, "{}").unwrap_err().contains("requires the parameter `what`"));
 }
 
-/// EX-9: integers and fixed texts are compared, and a default replaces a missing value.
+/// EX-9: integers and fixed texts are compared with the declaration, and a default replaces a missing value.
 #[test]
 fn parameter_accepts_only_its_declared_values() {
     let pipeline = one("steps = [[\"x\", \"{n}\", \"{word}\"]]\noutputs = []\n\
@@ -87,7 +87,7 @@ fn pipelines_are_independent_if_their_paths_cannot_overlap() {
     );
 }
 
-/// EX-9: a contradictory declaration is rejected with its line.
+/// EX-9: the error for a contradictory declaration contains its line.
 #[test]
 fn invalid_pipeline_declaration_is_rejected() {
     let head = "[[pipeline]]\nname = \"p\"\n";
@@ -134,8 +134,8 @@ fn invalid_pipeline_declaration_is_rejected() {
     }
 }
 
-/// EX-9: an external pipeline has no outputs or inputs. Its declaration states that it is external, so the
-/// digest in the ledger differs.
+/// EX-9: an external pipeline has no outputs or inputs. Its declaration is marked as external, so its digest in the ledger is
+/// different.
 #[test]
 fn an_external_pipeline_declares_neither_outputs_nor_inputs() {
     let inside = one("steps = [[\"x\"]]\noutputs = []\n");
@@ -152,7 +152,7 @@ fn an_external_pipeline_declares_neither_outputs_nor_inputs() {
     assert!(missing.contains("outputs"), "{missing}");
 }
 
-/// EX-9, AA-5, D-2: a plan that runs an external pipeline is R4 and needs an approval, even if it changes no file.
+/// EX-9, AA-5, D-2: a plan that runs an external pipeline is R4 and needs an approval, even if it changes no files.
 #[test]
 fn a_plan_with_an_external_pipeline_needs_an_approval() {
     let policy = Policy::default();

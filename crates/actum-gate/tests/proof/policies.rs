@@ -1,4 +1,4 @@
-//! Policies: the file format, and that more layers never allow more.
+//! Policies: their file format, and the rule that more layers never allow more.
 
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::policy::{Ignored, PolicyFileError, Trust};
@@ -35,7 +35,7 @@ fn gate_result(decision: &Decision, gate: &str) -> (String, String) {
     (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
 
-/// D-5, EX-4: each spelling that some file system considers the same name.
+/// D-5, EX-4: covers every spelling that some file system treats as the same name.
 #[test]
 fn protected_path_is_protected_in_any_spelling() {
     for name in [
@@ -71,7 +71,7 @@ fn protected_path_is_protected_in_any_spelling() {
     }
 }
 
-/// D-5: the choice of a root does not change what is protected, whether it is a repository or not.
+/// D-5: protection does not depend on the chosen root, whether or not it is a repository.
 #[test]
 fn a_workspace_is_judged_with_the_names_above_its_root() {
     let at = |root: &str, name: &str| {
@@ -98,7 +98,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     let ci = at("/srv/p/.github", "workflows/ci.yml");
     assert_eq!((ci.verdict, ci.tier), (Verdict::NeedsApproval, RiskTier::R3));
     assert!(gate_result(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
-    // A path that is protected at the root of a project is not protected elsewhere.
+    // A path that is protected at the root of a project is not protected in other directories.
     let profile = "[protected]\nprofile = 'agent-executor'\n";
     let policy = Policy::new(Some(file(profile)), None).0;
     let change = vec![touching("x/README.md", EffectKind::Modified)];
@@ -107,7 +107,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     assert_eq!(judged(&policy, case).verdict, Verdict::Allow);
 }
 
-/// D-5: the names of the directories around a project do not make it unusable.
+/// D-5: the names of directories above a project do not make the project unusable.
 #[test]
 fn projects_below_protected_looking_directories_remain_usable() {
     for (root, name) in [
@@ -127,7 +127,7 @@ fn projects_below_protected_looking_directories_remain_usable() {
         let found = judged(&Policy::default(), Case { root: root.to_owned(), ..case });
         assert_eq!((found.verdict, found.tier), (Verdict::Allow, RiskTier::R2), "{root} {name}");
     }
-    // A work tree is protected like any project.
+    // A Git work tree is protected like any other project.
     for (root, name) in [
         ("/home/ada/.codex/worktrees/1a2b/p", ".codex/config.toml"),
         ("/home/ada/.codex/worktrees/1a2b/p/.husky", "pre-commit"),
@@ -140,7 +140,7 @@ fn projects_below_protected_looking_directories_remain_usable() {
     }
 }
 
-/// D-5: a rename is judged at both paths, and a directory like a file.
+/// D-5: a rename is judged at both paths, and a directory is judged like a file.
 #[test]
 fn moves_onto_or_away_from_a_protected_path_are_denied() {
     let policy = Policy::default();
@@ -157,7 +157,7 @@ fn moves_onto_or_away_from_a_protected_path_are_denied() {
     assert_eq!(made.verdict, Verdict::Deny);
 }
 
-/// D-5: permission bits apply to all names of a file.
+/// D-5: permission bits belong to all names of a file.
 #[test]
 fn permission_changes_of_a_hard_linked_file_are_denied() {
     let with = |effect| Case {
@@ -173,7 +173,7 @@ fn permission_changes_of_a_hard_linked_file_are_denied() {
     }
 }
 
-/// D-5: a wildcard may stand for another character in the folded form.
+/// D-5: a wildcard may match a different character in the folded form.
 #[test]
 fn wildcards_match_the_written_and_folded_forms() {
     let own = file("[protected]\npaths = [\"stra?e\", \"cafe*\", \"x\\\\:y\"]\n");
@@ -183,7 +183,7 @@ fn wildcards_match_the_written_and_folded_forms() {
     }
 }
 
-/// D-4: a message contains no terminal escapes, and is short enough to read.
+/// D-4: an error message contains no terminal escapes and is short enough to read.
 #[test]
 fn policy_error_message_is_escaped_and_short() {
     let escape = "version = 1\n[protected]\nprofile = \"\\u001b]0;x\\u0007\\u202e\"\n";
@@ -197,7 +197,7 @@ fn policy_error_message_is_escaped_and_short() {
     }
 }
 
-/// D-4: a rule that would take long to check is rejected.
+/// D-4: a rule that would take too long to check is rejected.
 #[test]
 fn paths_and_examples_of_a_rule_are_limited() {
     let rule = |paths: usize, examples: usize| {
@@ -212,7 +212,7 @@ fn paths_and_examples_of_a_rule_are_limited() {
     assert_eq!((rule(201, 20), rule(200, 21)), (long.clone(), long));
 }
 
-/// D-5: nothing disables a group, least of all a plan.
+/// D-5: no group of a profile can be disabled, least of all by a plan.
 #[test]
 fn each_profile_protects_its_groups() {
     let of = |profile: &str| {
@@ -234,7 +234,7 @@ fn each_profile_protects_its_groups() {
     assert_eq!(Policy::new(None, None).0, Policy::default());
 }
 
-/// D-5, D-4: a new name with the invisible characters of an emoji needs an approval, and any other is denied.
+/// D-5, D-4: a new name with the invisible characters of an emoji needs an approval. Any other invisible character is denied.
 #[test]
 fn new_names_with_invisible_characters_are_denied_or_need_approval() {
     for (name, expected) in [
@@ -258,7 +258,7 @@ fn new_names_with_invisible_characters_are_denied_or_need_approval() {
     }
 }
 
-/// D-5: an operator can exclude exact paths, but only in the profile `interactive`.
+/// D-5: an operator can exempt exact paths, but only in the profile `interactive`.
 #[test]
 fn operator_exception_unprotects_one_exact_path() {
     let excepting = "[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n";
@@ -279,7 +279,7 @@ fn operator_exception_unprotects_one_exact_path() {
         ground,
         "the operator's policy exempts `.env.example`; no other protected path is changed"
     );
-    // A workspace in a protected directory, and any other profile, has no exceptions.
+    // Exceptions do not apply in a workspace within a protected directory, or in any other profile.
     let change = vec![touching(".env.example", EffectKind::Modified)];
     let case = case(Scope::everything(), Budget::unlimited(), change);
     let around = Case { root: "/p/.envs".to_owned(), ..case };
@@ -288,7 +288,7 @@ fn operator_exception_unprotects_one_exact_path() {
         let policy = policy.clone().guarding(profile);
         assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny, "{profile}");
     }
-    // Rules that a workspace adds protect the path, and its own exceptions do not apply.
+    // Paths protected by a workspace's own rules remain protected, and the workspace's own exceptions do not apply.
     let own = file("[protected]\npaths = ['.env*']\n");
     let (stricter, _) = Policy::new(Some(file(excepting)), Some((own, Trust::Untrusted)));
     assert_eq!(modified(&stricter, ".env.example").verdict, Verdict::Deny);
@@ -296,7 +296,7 @@ fn operator_exception_unprotects_one_exact_path() {
     assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny);
 }
 
-/// D-5: a policy in a cloned repository cannot loosen the rules.
+/// D-5: the policy of a cloned repository cannot loosen the rules.
 #[test]
 fn workspace_policy_can_loosen_rules_only_if_trusted() {
     let digest = Digest::of(b"test key");
@@ -311,7 +311,7 @@ fn workspace_policy_can_loosen_rules_only_if_trusted() {
     assert_eq!(ignored, []);
     assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Allow);
     assert!(policy.credentials().contains(&digest));
-    // A profile that protects more needs no trust.
+    // A profile that protects more applies without trust.
     let stricter = file("[protected]\nprofile = \"agent-executor\"\n");
     let (policy, ignored) = Policy::new(None, Some((stricter, Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::AgentExecutor)]);
@@ -320,7 +320,7 @@ fn workspace_policy_can_loosen_rules_only_if_trusted() {
     }
 }
 
-/// AA-1, D-2: the declared tier can only raise.
+/// AA-1, D-2: a declared tier can only raise the tier of a plan.
 #[test]
 fn declared_tier_can_only_raise_the_tier() {
     for declared in RiskTier::ALL {
@@ -335,7 +335,7 @@ fn declared_tier_can_only_raise_the_tier() {
     }
 }
 
-/// AA-5: ordinary work needs no approval.
+/// AA-5: ordinary changes need no approval.
 #[test]
 fn ordinary_work_is_r2_and_automatically_run_files_are_r3() {
     for (name, tier) in [
@@ -357,7 +357,7 @@ fn ordinary_work_is_r2_and_automatically_run_files_are_r3() {
     }
 }
 
-/// D-4: any invalid content of a file is rejected, and the message has its position.
+/// D-4: invalid content in a policy file is always rejected, with its position in the message.
 #[test]
 fn invalid_policy_file_is_rejected_with_its_position() {
     use PolicyFileError as E;
@@ -473,8 +473,7 @@ fn any_change() -> impl Strategy<Value = Vec<PathEffect>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// D-5: a policy that only tightens never allows more, whatever its content; and the order of the paths
-    /// never matters.
+    /// D-5: a policy that only tightens never allows more, regardless of its content, and the order of paths never matters.
     #[test]
     fn additional_layer_never_allows_more(
         operator in prop::option::of(any_file()),
@@ -493,7 +492,7 @@ proptest! {
         prop_assert_eq!((turned.verdict, turned.tier), (after.verdict, after.tier));
     }
 
-    /// AEC-10: no change is allowed that a simple reading of the rules would deny.
+    /// AEC-10: no change is allowed that a simple model of the rules would deny.
     #[test]
     fn policy_never_allows_more_than_a_simple_model(text in any_file(), change in any_change()) {
         let policy = Policy::new(Some(file(&text)), None).0;

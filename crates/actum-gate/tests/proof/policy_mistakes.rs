@@ -1,4 +1,4 @@
-//! Diagnostics of a policy file: the key, the line, the expected and the actual value.
+//! Diagnostics of policy files: the key, the line, and the expected and actual value.
 
 use actum_gate::PolicyFile;
 
@@ -6,7 +6,7 @@ fn policy_error(text: &str) -> String {
     PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
 }
 
-/// D-4: expected values are described in the terms of the policy page.
+/// D-4: messages describe expected values in the terms of the policy page.
 #[test]
 fn wrong_value_type_is_reported_with_its_key() {
     for (text, expected) in [
@@ -77,7 +77,7 @@ fn confused_tables_and_lists_of_tables_are_reported() {
     );
 }
 
-/// D-5, D-4: paths that decide about changes have no exceptions, and an exception without effect is an error.
+/// D-5, D-4: no exception is possible for paths that decide about changes, and an exception without effect is an error.
 #[test]
 fn invalid_exception_is_rejected_when_the_policy_is_loaded() {
     let except = "line 3: item 1 of `protected.except` cannot be used: ";
@@ -133,7 +133,7 @@ fn invalid_exception_is_rejected_when_the_policy_is_loaded() {
     );
 }
 
-/// D-4: a misspelled key is reported before the key that is missing because of it.
+/// D-4: a misspelled key is reported before the required key that is missing because of it.
 #[test]
 fn unknown_key_is_reported_with_the_valid_keys() {
     assert_eq!(
@@ -161,7 +161,7 @@ fn unknown_key_is_reported_with_the_valid_keys() {
     );
 }
 
-/// D-4: each common mistake in TOML itself, with its position.
+/// D-4: covers the common mistakes in TOML syntax, each with its position.
 #[test]
 fn toml_syntax_errors_are_explained_with_their_position() {
     let escape =
@@ -197,7 +197,7 @@ fn toml_syntax_errors_are_explained_with_their_position() {
     }
 }
 
-/// EX-20: a secret pasted in place of its digest does not appear in a log.
+/// EX-20: a secret pasted in place of its digest must not end up in a log.
 #[test]
 fn errors_never_quote_the_credentials_section() {
     for text in [
@@ -228,7 +228,7 @@ fn errors_never_quote_the_credentials_section() {
     );
 }
 
-/// D-4: patterns of the older form are still read.
+/// D-4: patterns in the older notation are still accepted.
 #[test]
 fn non_utf8_pattern_can_be_written_in_hexadecimal() {
     let read = |text: &str| PolicyFile::read(format!("version = 1\n{text}").as_bytes());

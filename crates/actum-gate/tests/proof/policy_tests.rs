@@ -1,4 +1,4 @@
-//! Policy tests: expectations of an operator, checked.
+//! Policy tests: checks of an operator's expectations.
 
 use actum_core::{Digest, RiskTier};
 use actum_gate::ground::AccessGround;
@@ -12,12 +12,12 @@ fn policy(text: &str) -> Policy {
     Policy::new(Some(PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()), None).0
 }
 
-/// Returns a case with an unknown requester.
+/// Returns a case whose requester is unknown.
 fn unknown_requester() -> Case {
     Case::new(Vec::new())
 }
 
-/// Returns for each case whether it holds.
+/// Returns whether each case of the text is satisfied.
 fn held(text: &str, policy: &Policy) -> Vec<bool> {
     let test = PolicyTest::read(text.as_bytes()).unwrap();
     let digest = Digest::of(b"");
@@ -62,7 +62,7 @@ fn case_passes_if_the_gates_match_the_expectation() {
     assert_eq!(held(&text, &policy), cases.map(|(_, holds)| holds));
 }
 
-/// AA-5, AEC-10: a command can be expected to be allowed, asked about or denied, with or without a change.
+/// AA-5, AEC-10: a case can expect that a command is allowed, needs approval or is denied, with or without a change.
 #[test]
 fn a_case_can_be_a_command() {
     let policy = policy(
@@ -94,7 +94,7 @@ fn a_case_can_be_a_command() {
     );
 }
 
-/// AEC-6: the decision of access policies about an agent can be expected.
+/// AEC-6: a case can expect a decision of the access policies about an agent.
 #[test]
 fn case_can_specify_the_requesting_agent() {
     /// Judge that allows users and denies agents.
@@ -144,7 +144,7 @@ fn failed_case_reports_the_deciding_or_expected_gate() {
     assert_eq!(reported.collect::<Vec<_>>(), expected);
 }
 
-/// D-4: an invalid file is rejected with its line.
+/// D-4: the error for an invalid file contains its line.
 #[test]
 fn invalid_case_file_is_rejected_with_its_line() {
     for text in ["", "# nothing\n", "case = []\n"] {

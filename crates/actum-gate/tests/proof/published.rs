@@ -1,4 +1,4 @@
-//! Vectors published by others, included as data.
+//! Test vectors published by others, included as data.
 
 use actum_core::Digest;
 use actum_gate::envelope::{SignerProblem, signers};
@@ -75,7 +75,7 @@ fn published_signatures_verify_only_unchanged() {
     }
 }
 
-/// With the neutral element as key any process can forge signatures: R = B·S for any S.
+/// If the key is the neutral element, any process can forge signatures: R = B·S for any S.
 #[test]
 fn key_that_allows_forged_signatures_is_rejected() {
     let mut neutral = [0; 32];
@@ -95,12 +95,12 @@ const BY_A: &str =
 const BY_B: &str =
     "c1+67/aT0yqEpwx8PsVY3MLHsj9D0CZ014/Fv/QlG59P+9CobUZ7xECJ/V3USG0Ob9CiE5LjReEZUzNF2l7eBw==";
 
-/// Vector of DSSE.
+/// Test vector of DSSE.
 struct Dsse {
     id: &'static str,
     payload: &'static str,
     payload_type: &'static str,
-    /// Key ids in the envelope, and the signatures.
+    /// Key ids in the envelope, each with its signature.
     signatures: &'static [(&'static str, &'static str)],
     trusted: &'static [&'static str],
     threshold: usize,
@@ -109,7 +109,7 @@ struct Dsse {
     is_accepted: bool,
 }
 
-/// `testvectors/vectors.json` of secure-systems-lab/dsse; the keys are those of RFC 8032.
+/// `testvectors/vectors.json` of secure-systems-lab/dsse, with the keys of RFC 8032.
 const DSSE: [Dsse; 9] = [
     Dsse {
         id: "single-signature",
@@ -255,7 +255,7 @@ fn dsse_test_vectors_have_the_expected_results() {
     }
 }
 
-/// The library distinguishes the causes: a signature over another type is wrong, not unknown.
+/// Actum distinguishes the causes of a failure: a signature over another payload type is wrong, not unknown.
 #[test]
 fn published_signature_over_another_type_is_wrong() {
     let public = public(RFC_8032[0].0);
@@ -279,7 +279,7 @@ fn published_signature_over_another_type_is_wrong() {
     assert_eq!(signers(&envelope, &keyring).unwrap_err(), SignerProblem::Wrong { key: id });
 }
 
-/// Examples of C2SP `signed-note` and of Go's `sumdb/note`: a key and a note that it signed.
+/// Examples of C2SP `signed-note` and of Go's `sumdb/note`: a key, and a note signed with it.
 const NOTES: [(&str, &str); 2] = [
     (
         "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
@@ -307,7 +307,7 @@ fn published_notes_verify_only_unchanged() {
     }
 }
 
-/// Example of C2SP `tlog-checkpoint`, whose key is not published: it is read, and its signer is unknown.
+/// The key of this example of C2SP `tlog-checkpoint` is not published, so the checkpoint is parsed but its signer is unknown.
 #[test]
 fn published_checkpoint_parses_with_an_unknown_signer() {
     let text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u{2014} example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n";
@@ -321,7 +321,7 @@ fn published_checkpoint_parses_with_an_unknown_signer() {
     );
 }
 
-/// Log of eight entries that the tests of Certificate Transparency and Trillian share.
+/// Log of eight entries used by the tests of both Certificate Transparency and Trillian.
 const LEAVES: [&str; 8] = [
     "",
     "00",
@@ -342,7 +342,7 @@ const ROOTS: [&str; 8] = [
     "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ];
-/// Index, size, hashes.
+/// Index, log size and hashes of published inclusion proofs.
 const INCLUSIONS: [(u64, u64, &[&str]); 5] = [
     (0, 1, &[]),
     (
@@ -374,7 +374,7 @@ const INCLUSIONS: [(u64, u64, &[&str]); 5] = [
         ],
     ),
 ];
-/// Old size, size, hashes.
+/// Old size, new size and hashes of published consistency proofs.
 const CONSISTENCIES: [(u64, u64, &[&str]); 4] = [
     (1, 1, &[]),
     (
@@ -485,7 +485,7 @@ fn published_consistency_proofs_hold_only_for_their_claim() {
     }
 }
 
-/// The texts above are also decoded by another library.
+/// Decodes the texts above with another library as well.
 #[test]
 fn published_payload_is_standard_base64() {
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Receipts, changes of keys and bundles with exactly one defect.
+//! Receipts, key changes and bundles with exactly one defect each.
 
 use actum_core::{Digest, Status, canonical};
 use actum_gate::envelope::{SIGNATURES_MAX, SignerProblem, TRIES_MAX, signers};
@@ -20,7 +20,7 @@ use crate::material::{
     statement,
 };
 
-/// Change that makes a bundle invalid.
+/// Modification that makes a bundle invalid.
 type Change<'a> = &'a dyn Fn(&mut ReceiptBundle);
 
 fn refused(envelope: &Envelope, keyring: &Keyring) -> &'static str {
@@ -41,7 +41,7 @@ fn a_receipt_is_verified_with_the_public_key_alone() {
     );
 }
 
-/// FE-14: a stolen key that was used after its rotation proves nothing.
+/// FE-14: a signature by a stolen key proves nothing if it was made after the key's rotation.
 #[test]
 fn receipt_is_valid_only_within_the_validity_of_its_key() {
     let rotated_away = |entry: &mut KeyEntry| entry.not_after = Some(at(40));
@@ -63,8 +63,8 @@ fn receipt_is_valid_only_within_the_validity_of_its_key() {
     }
 }
 
-/// A receipt alone cannot prove its time: the holder of the key can write an earlier one. Only a keyring in
-/// which the key is revoked prevents that.
+/// A receipt alone cannot prove its time, because the holder of the key can backdate one. Only a keyring in which the key is
+/// revoked prevents that.
 #[test]
 fn backdated_receipt_of_a_stolen_key_is_stopped_only_by_revocation() {
     let expired = keyring_with(&result_key(), |entry| entry.not_after = Some(at(40)));
@@ -89,7 +89,7 @@ fn key_of_another_role_cannot_sign_a_receipt() {
     }
 }
 
-/// FE-14: one valid signature is enough, and those of unknown keys are ignored.
+/// FE-14: one valid signature is enough, and signatures by unknown keys are ignored.
 #[test]
 fn signatures_of_unknown_keys_are_ignored() {
     let (ours, stranger) = (result_key(), TestKey::new(KeyRole::Result, 99));
@@ -102,7 +102,7 @@ fn signatures_of_unknown_keys_are_ignored() {
     assert_eq!(refused(&receipt_of(run_result(), &[]), &keyring()), "SIGNER_UNKNOWN");
 }
 
-/// FE-14: a wrong signature of a known key invalidates the whole, whatever other signatures there are.
+/// FE-14: a wrong signature by a known key invalidates the receipt, regardless of its other signatures.
 #[test]
 fn wrong_signature_of_a_known_key_is_rejected_despite_a_valid_one() {
     let other = TestKey::new(KeyRole::Result, 5);
@@ -111,13 +111,13 @@ fn wrong_signature_of_a_known_key_is_rejected_despite_a_valid_one() {
     assert!(verify_receipt(&envelope.to_vec().unwrap(), &keyring).is_ok());
     envelope.signatures[1].signature[0] ^= 1;
     assert_eq!(refused(&envelope, &keyring), "SIGNATURE_WRONG");
-    // Signature under the name of another key.
+    // Signature labelled with the id of another key.
     let mut envelope = receipt_of(run_result(), &[&result_key()]);
     envelope.signatures[0].key_id = other.key_id().to_string();
     assert_eq!(refused(&envelope, &keyring), "SIGNATURE_WRONG");
 }
 
-/// FE-14: an expired key beside a valid one does no harm, and alone it is reported.
+/// FE-14: an expired key next to a valid one is ignored, but it is reported if there is no valid one.
 #[test]
 fn one_valid_key_is_enough() {
     let expired = TestKey::new(KeyRole::Result, 5);
@@ -136,7 +136,7 @@ fn signature_without_a_key_id_is_tried_with_all_keys_up_to_a_limit() {
     envelope.signatures[0].key_id = String::new();
     let verified = verify_receipt(&envelope.to_vec().unwrap(), &keyring()).unwrap();
     assert_eq!(verified.key, result_key().key_id());
-    // Keys are tried from the newest to the oldest, and the signer is the oldest.
+    // Keys are tried from the newest to the oldest, and here the oldest is the signer.
     let with_strangers = |count: usize| {
         let strangers = (0..count).map(|number| {
             let mut key = TestKey::new(KeyRole::Result, 3).entry();
@@ -160,7 +160,7 @@ fn number_of_signatures_is_limited() {
     assert_eq!(refused(&envelope, &keyring()), "TOO_MANY_SIGNATURES");
 }
 
-/// DSSE, `envelope.md`: both alphabets are accepted. The entry of the log is the same, as it is canonical.
+/// DSSE, `envelope.md`: both base64 alphabets are accepted. The log entry is the same, because it is canonical.
 #[test]
 fn receipt_in_url_safe_base64_is_the_same_receipt() {
     let label = "?>?>~~~ÿÿ".to_owned();
@@ -208,7 +208,7 @@ fn validly_signed_payloads_of_other_types_are_rejected() {
     }
 }
 
-/// FE-14, D-4: a result may have additional fields, but none may be missing.
+/// FE-14, D-4: a result may have additional fields, but no field may be missing.
 #[test]
 fn statement_may_have_extra_fields_but_no_missing_ones() {
     let value = |change: &dyn Fn(&mut Value)| {
@@ -241,7 +241,7 @@ fn statement_may_have_extra_fields_but_no_missing_ones() {
     }
 }
 
-/// D-4: a later version may add members to a path, and its digest of the change binds them too.
+/// D-4: a later version may add members to a path, and the digest of the change covers them as well.
 #[test]
 fn change_digest_covers_the_paths_exactly_as_stored() {
     let mut value: Value = serde_json::from_slice(&payload(&statement())).unwrap();
@@ -376,7 +376,7 @@ fn checkpoint_by_another_role_or_origin_has_an_unknown_signer() {
     assert_eq!(reason(&note(&checkpoint, &[&stranger])), "SIGNER_UNKNOWN");
     let text = note(&checkpoint, &[&stranger, &ours]);
     assert!(verify_checkpoint(text.as_bytes(), &keyring()).is_ok());
-    // Line of our key, with the signature of another.
+    // Signature line that names our key but contains the signature of another key.
     let mut lines = actum_record::note::Note::read(text.as_bytes()).unwrap();
     lines.signatures[0].key_hash = lines.signatures[1].key_hash;
     assert_eq!(reason(&lines.to_text()), "SIGNATURE_WRONG");
@@ -417,7 +417,7 @@ fn key_rotation_must_be_signed_by_the_old_key() {
     assert_eq!(refused(&rotation, &keyring()), "RECEIPT_OF_ANOTHER_TYPE");
 }
 
-/// JSON that readers could interpret differently is rejected even though it was signed.
+/// JSON that parsers could interpret differently is rejected even if it was signed.
 #[test]
 fn ambiguous_json_is_rejected_even_if_signed() {
     let text = String::from_utf8(payload(&statement())).unwrap();

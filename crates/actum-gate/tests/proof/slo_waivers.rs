@@ -1,4 +1,4 @@
-//! Waivers of the SLO gate: the keys that may sign them.
+//! Waivers of the SLO gate, and the keys that may sign them.
 
 use actum_core::canonical;
 use actum_gate::verify_slo_waived;

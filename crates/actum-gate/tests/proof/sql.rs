@@ -1,4 +1,4 @@
-//! `[sql]` of a policy, and plans whose SQL steps change many rows.
+//! The `[sql]` section of a policy, and plans whose SQL steps change many rows.
 
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::policy::{PinnedLibrary, SqlSettings, Trust};
@@ -16,7 +16,7 @@ fn read(text: &str) -> Result<PolicyFile, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Judges a plan with SQL steps that change this number of rows, under limits of the operator and the workspace.
+/// Judges a plan whose SQL steps change this number of rows, under limits of the operator and the workspace.
 fn judged(rows: Option<u64>, operator: &str, workspace: &str) -> (Decision, String) {
     let (operator, workspace) = (read(operator).unwrap(), read(workspace).unwrap());
     let (policy, ignored) = Policy::new(Some(operator), Some((workspace, Trust::Untrusted)));
@@ -44,8 +44,8 @@ fn judged(rows: Option<u64>, operator: &str, workspace: &str) -> (Decision, Stri
     (decision, ground)
 }
 
-/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than the strictest limit is R3. The ground has
-/// the rows, the limit and its policy. The decision is replayed from the stored documents.
+/// EX-9, EX-11, D-3: a plan whose SQL steps change more rows than the strictest limit is R3. The ground contains the number of
+/// rows, the limit and its policy, and the decision can be replayed from the stored documents.
 #[test]
 fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
     let allowed = (Verdict::Allow, RiskTier::R2);
@@ -76,7 +76,7 @@ fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
     assert!(judged(Some(6), ten, five).1.ends_with("(this workspace's policy)"));
 }
 
-/// EX-9, EX-21: library and limits of SQL steps are read, and defaults apply to unset values.
+/// EX-9, EX-21: the library and the limits of SQL steps are parsed, and defaults replace unset values.
 #[test]
 fn sql_settings_are_parsed_and_defaults_apply() {
     let all = format!(
@@ -103,8 +103,8 @@ fn sql_settings_are_parsed_and_defaults_apply() {
     assert_eq!(in_force, [2 << 30, 512 << 20, 1 << 30, 4]);
 }
 
-/// EX-9: a library without a digest, a digest without a library, a relative path and impossible limits are
-/// rejected with their keys.
+/// EX-9: the error for a library without a digest, a digest without a library, a relative path or an impossible limit contains the
+/// key.
 #[test]
 fn invalid_sql_section_is_rejected_with_its_key() {
     let pinned = |path: &str, digest: &str| format!("library = '{path}'\nsha256 = '{digest}'");
@@ -144,7 +144,7 @@ fn invalid_sql_section_is_rejected_with_its_key() {
     }
 }
 
-/// AEC-10, EX-9: the smaller limits of two policies apply, and those that loosen the defaults are reported as such.
+/// AEC-10, EX-9: the smaller of two policies' limits applies, and a policy that loosens a default is reported.
 #[test]
 fn smaller_limits_of_two_policies_apply() {
     let sql = |text: &str| read(text).unwrap().sql;

@@ -1,7 +1,7 @@
-//! Golden vectors in `vectors/` at the root of the repository: made here from fixed keys, judged here, and
-//! also by a program in another language.
+//! Golden vectors in `vectors/` at the repository root. They are generated here from fixed keys, and judged both here and by a
+//! program in another language.
 //!
-//! `UPDATE_VECTORS=1` rewrites them. A changed vector means a changed format.
+//! `UPDATE_VECTORS=1` rewrites them. A changed vector means that a format changed.
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
 mod answers;
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use actum_core::canonical;
 use serde_json::{Map, Value, json};
 
-/// Question with the required answer.
+/// Question with its expected answer.
 pub(super) struct Case {
     name: String,
     /// Fields of the question.
     input: Value,
-    /// Permanent name of the reason; `None` if the input is accepted.
+    /// Permanent name of the reason, or `None` if the input is accepted.
     refused: Option<&'static str>,
 }
 
@@ -36,15 +36,15 @@ pub(super) fn refused(name: &str, reason: &'static str, input: Value) -> Case {
     Case { name: name.to_owned(), input, refused: Some(reason) }
 }
 
-/// File of vectors.
+/// File of test vectors.
 pub(super) struct Vectors {
-    /// Name without `.json`, which also identifies the kind of question.
+    /// File name without `.json`, which also identifies the kind of question.
     name: &'static str,
     about: &'static str,
-    /// Keyrings that the cases name.
+    /// Keyrings that the cases refer to.
     keyrings: Map<String, Value>,
     cases: Vec<Case>,
-    /// Answer of this program: the value it read, or the name of the reason.
+    /// Computes actum's answer: the value it parsed, or the name of the reason.
     judge: fn(&Value, &Map<String, Value>) -> Result<Value, &'static str>,
 }
 
@@ -63,7 +63,7 @@ fn all() -> Vec<Vectors> {
     ]
 }
 
-/// Returns the directory of the vectors, after rewriting them if requested.
+/// Returns the directory of the vectors, and rewrites them first if requested.
 fn directory() -> PathBuf {
     static WRITTEN: std::sync::Once = std::sync::Once::new();
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
@@ -80,7 +80,7 @@ fn directory() -> PathBuf {
     directory
 }
 
-/// Returns the path of the built-in rules.
+/// Returns the path of the file with the built-in rules.
 fn rules(directory: &Path) -> PathBuf {
     directory.join("rules/built-in.json")
 }
@@ -95,7 +95,7 @@ impl Vectors {
             "keyrings": self.keyrings,
             "cases": cases,
         });
-        // Use the canonical form, so that the order of fields is fixed.
+        // The canonical form fixes the order of fields.
         let sorted: Value = canonical::read(&canonical::to_vec(&whole).unwrap()).unwrap();
         serde_json::to_string_pretty(&sorted).unwrap() + "\n"
     }

@@ -1,4 +1,4 @@
-//! Files that are not committed, and the reasons.
+//! Files that are not committed, and the reported reasons.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn unfit(problem: GitProblem) -> Unfit {
     }
 }
 
-/// EX-17: a target with uncommitted changes of the user is never swept in; the first is named.
+/// EX-17: a target file with uncommitted changes of the user is not committed. The first such file is reported.
 #[test]
 fn file_with_uncommitted_changes_is_reported() {
     let names = ["content", "mode", "gone", "staged", "staged-away", "staged-in"];
@@ -30,7 +30,7 @@ fn file_with_uncommitted_changes_is_reported() {
     fs::set_permissions(repo.path("mode"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     fs::remove_file(repo.path("gone")).unwrap();
-    // Staged, and in the work tree as in HEAD again.
+    // The change is staged, but the file in the work tree equals HEAD again.
     for (path, bytes) in [("staged", "2\n"), ("staged-in", "2\n")] {
         repo.write(path, bytes);
         repo.git(&["add", path]);
@@ -59,7 +59,7 @@ fn file_with_uncommitted_changes_is_reported() {
     assert_eq!(repo.git_directory(), before);
 }
 
-/// EX-17: a file that was staged between check and commit stops the commit, and remains staged.
+/// EX-17: staging a file between the check and the commit prevents the commit, and the file remains staged.
 #[test]
 fn changes_staged_after_the_check_are_not_lost() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -73,7 +73,7 @@ fn changes_staged_after_the_check_are_not_lost() {
     assert!(!repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: an object other than a file is not taken for one.
+/// EX-17: an object in HEAD that is not a regular file is not treated as one.
 #[test]
 fn symlink_in_head_is_rejected_as_a_file() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -83,7 +83,7 @@ fn symlink_in_head_is_rejected_as_a_file() {
     assert_eq!(dirt(repo.check(&["link"]).unwrap_err()).1, Dirt::Kind);
 }
 
-/// EX-17: a file that git ignores is not committed, unless it is in HEAD.
+/// EX-17: a file that git ignores is not committed unless HEAD contains it.
 #[test]
 fn ignored_path_is_reported() {
     let repo = Repo::with(&[(".gitignore", b"*.log\nbuild/\n")]);
@@ -99,7 +99,7 @@ fn ignored_path_is_reported() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: names that some file system takes for `.git` are refused on every one.
+/// EX-17: names that some file system treats as `.git` are rejected on every file system.
 #[test]
 fn names_equivalent_to_the_git_directory_are_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -118,7 +118,7 @@ fn names_equivalent_to_the_git_directory_are_rejected() {
     }
 }
 
-/// EX-17: files of a submodule, or of a repository inside this one, do not belong to this one.
+/// EX-17: files of a submodule or of a nested repository do not belong to this repository.
 #[test]
 fn path_in_another_repository_is_rejected() {
     let inner = Repo::with(&[("file", b"1")]);

@@ -1,4 +1,4 @@
-//! Content of a commit, and git's report on it.
+//! Content of a commit, as git reports it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use actum_git::{GitProblem, Outcome};
 
 use crate::repo::{Repo, author, message, rel, run};
 
-/// EX-17: created, modified, deleted and renamed files and a changed mode are a commit of exactly these.
+/// EX-17: the commit contains exactly the files that the run created, modified, deleted, renamed or changed in mode.
 #[test]
 fn commit_contains_exactly_the_files_of_the_run() {
     let repo = Repo::with(&[
@@ -40,7 +40,7 @@ fn commit_contains_exactly_the_files_of_the_run() {
     assert_eq!(repo.git(&["fsck", "--strict", "--no-dangling"]), "");
 }
 
-/// EX-17, issue 22: the file of a branch keeps its permissions.
+/// EX-17, issue 22: the ref file of a branch keeps its permissions.
 #[test]
 fn updated_branch_keeps_the_mode_of_its_ref_file() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -52,7 +52,7 @@ fn updated_branch_keeps_the_mode_of_its_ref_file() {
     }
 }
 
-/// EX-17: the commit names its author and its run.
+/// EX-17: the commit records its author and its run.
 #[test]
 fn a_commit_names_its_author_and_its_run() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -72,7 +72,7 @@ fn a_commit_names_its_author_and_its_run() {
     }
 }
 
-/// EX-17: a file may take the place of a directory, and a directory that of a file.
+/// EX-17: a file may replace a directory, and a directory may replace a file.
 #[test]
 fn file_and_directory_can_replace_each_other() {
     let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d/e", b"2"), ("z", b"z")]);
@@ -88,7 +88,7 @@ fn file_and_directory_can_replace_each_other() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: no file is removed from the tree because a run made another object in its place.
+/// EX-17: a file stays in the tree if the run did not delete it but created another kind of object in its place.
 #[test]
 fn files_the_run_did_not_delete_stay_in_the_tree() {
     let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d", b"2")]);
@@ -105,7 +105,7 @@ fn files_the_run_did_not_delete_stay_in_the_tree() {
     }
 }
 
-/// EX-17: paths need not be text.
+/// EX-17: paths do not have to be valid UTF-8.
 #[test]
 fn committed_paths_need_not_be_utf8() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -120,7 +120,7 @@ fn committed_paths_need_not_be_utf8() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: a change that git does not see makes no commit.
+/// EX-17: no commit is made for a change that git does not see.
 #[test]
 fn run_without_changes_visible_to_git_makes_no_commit() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -132,7 +132,7 @@ fn run_without_changes_visible_to_git_makes_no_commit() {
     assert_eq!(repo.head(), before);
 }
 
-/// EX-17: a commit is made on top of the HEAD that was checked, and of no other.
+/// EX-17: a commit is made only on top of the HEAD that was checked.
 #[test]
 fn commit_is_rejected_if_head_moved_since_the_check() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
@@ -143,7 +143,7 @@ fn commit_is_rejected_if_head_moved_since_the_check() {
     assert!(matches!(refused, GitProblem::HeadMoved { .. }), "{refused}");
     assert_eq!(repo.head(), before);
 
-    // The same commit on another branch is another HEAD, too.
+    // A different branch that points to the same commit also counts as a different HEAD.
     let checked = repo.check(&["a"]).unwrap();
     repo.git(&["switch", "-q", "-c", "other"]);
     let refused = repo.commit(&checked, &[("a", Some((b"2", false)))]).unwrap_err();
@@ -151,7 +151,7 @@ fn commit_is_rejected_if_head_moved_since_the_check() {
     assert_eq!(repo.git(&["rev-parse", "main", "other"]), format!("{before}\n{before}\n"));
 }
 
-/// EX-17: a branch or a HEAD that another process is changing is left alone.
+/// EX-17: a branch or HEAD that another process is updating is left unchanged.
 #[test]
 fn locked_branch_is_not_updated() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -168,7 +168,7 @@ fn locked_branch_is_not_updated() {
     assert!(!repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: the branch may be an entry of `packed-refs`, and its objects may be in a pack.
+/// EX-17: the branch may be stored in `packed-refs`, and its objects may be in a pack.
 #[test]
 fn commits_to_a_packed_repository() {
     let repo = Repo::with(&[("a", b"1"), ("b/c", b"1")]);
@@ -179,7 +179,7 @@ fn commits_to_a_packed_repository() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: only a checked file is committed, and once.
+/// EX-17: only checked files are committed, and each only once.
 #[test]
 fn unchecked_file_is_rejected() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);

@@ -1,4 +1,4 @@
-//! Files whose bytes git would not store unchanged.
+//! Files that git would not store byte for byte.
 
 use actum_git::{Conversion, GitProblem, Unfit};
 
@@ -13,7 +13,7 @@ fn conversion(problem: GitProblem) -> Conversion {
 
 const CRLF: &[u8] = b"a\r\nb\r\n";
 
-/// EX-17: a file that git would convert is not committed, whether attributes or a setting cause it.
+/// EX-17: a file that git would convert is not committed, whether attributes or a setting cause the conversion.
 #[test]
 fn a_file_that_git_would_convert_is_not_committed() {
     let attributes =
@@ -36,7 +36,7 @@ fn a_file_that_git_would_convert_is_not_committed() {
         let refused = repo.commit(&checked, &[(path, Some((bytes, false)))]).unwrap_err();
         assert_eq!(conversion(refused), expected, "{path}");
         assert_eq!(repo.head(), head);
-        // So would git.
+        // Git itself would also convert this file.
         repo.write(path, bytes);
         let id = repo.git(&["hash-object", path]);
         assert_ne!(id, repo.git(&["hash-object", "--no-filters", path]), "{path}");
@@ -55,7 +55,7 @@ fn a_file_that_git_would_convert_is_not_committed() {
     }
 }
 
-/// EX-17: `core.autocrlf` counts where no attribute applies, and the content of HEAD is checked, too.
+/// EX-17: `core.autocrlf` applies to files without attributes, and the content of HEAD is checked as well.
 #[test]
 fn autocrlf_setting_is_respected() {
     let repo = Repo::with(&[("crlf", CRLF), ("lf", b"a\n")]);
@@ -71,7 +71,7 @@ fn autocrlf_setting_is_respected() {
     repo.check(&["crlf"]).map(drop).unwrap();
 }
 
-/// EX-17: the attributes that count at the commit are those that the run left.
+/// EX-17: the attributes that apply to a commit are those after the run.
 #[test]
 fn attributes_changed_by_the_run_apply_to_its_other_files() {
     let repo = Repo::with(&[("a.txt", b"1\n")]);
@@ -85,7 +85,7 @@ fn attributes_changed_by_the_run_apply_to_its_other_files() {
     assert_eq!(conversion(refused), Conversion::Filter);
 }
 
-/// EX-17: attributes in an object that is no file are not waited for.
+/// EX-17: a `.gitattributes` that is not a regular file is rejected without waiting for it.
 #[test]
 fn gitattributes_fifo_is_rejected() {
     let repo = Repo::with(&[("d/a", b"1\n")]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::repo::Repo;
 
-/// Makes a repository that runs a program wherever git would let it. Returns it with the file that each program leaves.
+/// Creates a repository that runs a program wherever git allows it. Returns the repository and the file that each program creates.
 fn armed() -> (Repo, std::path::PathBuf) {
     let repo = Repo::with(&[("a.txt", b"1\n"), ("b.flt", b"1\n")]);
     let marker = repo.beside("marker");
@@ -63,10 +63,10 @@ fn left(marker: &std::path::Path) -> Vec<String> {
     left
 }
 
-/// EX-17: hooks, filters, fsmonitor, merge drivers and signing are off, whatever the repository configures.
+/// EX-17: hooks, filters, fsmonitor, merge drivers and signing are disabled, regardless of the repository's configuration.
 #[test]
 fn programs_configured_by_a_repository_are_never_executed() {
-    // First the control: plain git runs them.
+    // Plain git runs these programs, which shows that the test works.
     let (repo, marker) = armed();
     repo.write("a.txt", "2\n");
     repo.write("b.flt", "2\n");
@@ -98,7 +98,7 @@ fn programs_configured_by_a_repository_are_never_executed() {
     }
 }
 
-/// EX-17: variables of the environment do not lead to another repository.
+/// EX-17: environment variables cannot redirect actum to another repository.
 #[test]
 fn git_environment_variables_are_ignored() {
     let other = Repo::with(&[("a", b"other\n")]);
@@ -122,7 +122,7 @@ fn git_environment_variables_are_ignored() {
     repo.git(&["fsck", "--strict"]);
 }
 
-/// EX-17: body of the test above, in a process of its own.
+/// EX-17: body of the test above, run in a separate process.
 #[test]
 #[ignore = "it is run with an environment that misleads"]
 fn commits_in_the_given_directory() {
@@ -138,7 +138,7 @@ fn commits_in_the_given_directory() {
     crate::repo::whole(made.unwrap());
 }
 
-/// EX-17: no FIFO in `.git` makes a command wait for its other end; without the check libgit2 waits for ever.
+/// EX-17: no FIFO in `.git` makes a command wait for the other end. Without the check, libgit2 would wait forever.
 #[test]
 fn a_repository_with_a_fifo_is_rejected_without_waiting() {
     let names = [
@@ -172,14 +172,14 @@ fn a_repository_with_a_fifo_is_rejected_without_waiting() {
         let expected = format!("`.git/{name}` is a FIFO or a device");
         assert!(problem.to_string().contains(&expected), "{problem}");
     }
-    // A link to one, where git follows links.
+    // A symbolic link to a FIFO, at a path where git follows links.
     let repo = Repo::with(&[("a", b"1\n")]);
     let fifo = repo.beside("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     fs::remove_file(repo.path(".git/config")).unwrap();
     std::os::unix::fs::symlink(&fifo, repo.path(".git/config")).unwrap();
     assert!(actum_git::Repository::open(&repo.root).is_err());
-    // The inside of a bare repository.
+    // The directory of a bare repository.
     let bare = repo.beside("bare");
     repo.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
     fs::remove_file(bare.join("config")).unwrap();
@@ -189,7 +189,7 @@ fn a_repository_with_a_fifo_is_rejected_without_waiting() {
     assert!(actum_git::Repository::open(&bare).is_err());
 }
 
-/// EX-17: a socket, such as the one of git's file monitor, keeps no repository from use.
+/// EX-17: a socket in `.git`, such as that of git's file monitor, does not make a repository unusable.
 #[test]
 fn fsmonitor_socket_does_not_prevent_opening() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -198,7 +198,7 @@ fn fsmonitor_socket_does_not_prevent_opening() {
     actum_git::Repository::open(&repo.root).unwrap();
 }
 
-/// EX-17, issue 22 (claims): a few megabytes of compressed zeros can be a tree of gigabytes.
+/// EX-17, issue 22 (claims): a few megabytes of compressed zeros can expand to a tree of gigabytes.
 #[test]
 fn oversized_tree_is_rejected_before_it_is_read() {
     let repo = Repo::with(&[("a.txt", b"1\n")]);

@@ -1,4 +1,4 @@
-//! User's index: the updated entries, and those that remain.
+//! The user's index: which entries are updated, and which are unchanged.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use actum_git::{Committed, IndexOutcome, IndexProblem, Outcome};
 
 use crate::repo::Repo;
 
-/// EX-17: all other staged changes remain staged to the byte, and unstaged ones remain unstaged.
+/// EX-17: other staged changes remain byte for byte, and unstaged changes remain unstaged.
 #[test]
 fn other_staged_changes_stay_unchanged() {
     let repo =
@@ -29,7 +29,7 @@ fn other_staged_changes_stay_unchanged() {
     let after = look();
     assert_eq!(before[0], after[0]);
     assert_eq!(before[1], after[1]);
-    // Of the entries only those of the run differ.
+    // Only the index entries of the run may differ.
     let without = |text: &str| {
         let keeps =
             |line: &&str| !line.ends_with("\ta") && !line.ends_with("\tmade") && *line != "H a";
@@ -41,8 +41,8 @@ fn other_staged_changes_stay_unchanged() {
     assert_eq!(repo.status().lines().filter(|line| line.ends_with(" a")).count(), 0);
 }
 
-/// EX-17: a user's edit in the very moment in which the index was written still shows. By stamps, of which git compares
-/// the seconds, such a file equals the staged one.
+/// EX-17: a user's edit made in the same instant as the index update is still visible. Git compares only the seconds of timestamps,
+/// so such a file could look identical to the staged one.
 #[test]
 fn edit_in_the_same_second_as_the_last_staging_remains_visible() {
     let repo = Repo::with(&[("a", b"1\n"), ("racy", b"1\n")]);
@@ -68,7 +68,7 @@ fn edit_in_the_same_second_as_the_last_staging_remains_visible() {
     assert_eq!(repo.git(&["show", ":racy"]), "2\n");
 }
 
-/// EX-17: if another process holds the index the commit is made, and the problem is reported.
+/// EX-17: if another process holds the index lock, the commit is made and the stale index is reported.
 #[test]
 fn locked_index_is_left_unchanged_and_reported() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -86,13 +86,13 @@ fn locked_index_is_left_unchanged_and_reported() {
     assert_eq!(repo.read(".git/index.lock"), b"theirs");
     assert_eq!(repo.read(".git/index"), index);
     assert_eq!(repo.head(), id.to_string());
-    // The advice of the message helps.
+    // The advice in the message solves the problem.
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.git(&["reset", "-q", "--", "a"]);
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: nothing is left beside the index, and the files of a killed process are ignored.
+/// EX-17: no temporary file remains next to the index, and the files of a killed process are ignored.
 #[test]
 fn no_temporary_files_remain_beside_the_index() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -111,7 +111,7 @@ fn no_temporary_files_remain_beside_the_index() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: an index keeps its version, and its marks of files.
+/// EX-17: an index keeps its format version and the flags of its files.
 #[test]
 fn index_version_and_file_flags_are_preserved() {
     for version in ["2", "3", "4"] {
@@ -128,7 +128,7 @@ fn index_version_and_file_flags_are_preserved() {
     }
 }
 
-/// EX-17: indexes of kinds that libgit2 does not know are never overwritten.
+/// EX-17: index formats that libgit2 does not support are never overwritten.
 #[test]
 fn unsupported_index_is_rejected_before_the_run() {
     let repo = Repo::with(&[("a", b"1\n")]);

@@ -1,4 +1,4 @@
-//! Kinds of repositories that are refused.
+//! Kinds of repositories that are rejected.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn open(root: &Path) -> GitProblem {
     Repository::open(root).unwrap_err()
 }
 
-/// EX-17: the repository is the one whose work tree is the workspace, and none above it.
+/// EX-17: the work tree of the repository must be the workspace itself. Repositories in parent directories are not used.
 #[test]
 fn parent_directories_are_not_searched_for_a_repository() {
     let repo = Repo::with(&[("sub/a", b"1")]);
@@ -22,7 +22,7 @@ fn parent_directories_are_not_searched_for_a_repository() {
     }
 }
 
-/// EX-17: without a work tree there is nothing to commit.
+/// EX-17: there is nothing to commit without a work tree.
 #[test]
 fn bare_repository_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -33,7 +33,7 @@ fn bare_repository_is_rejected() {
     assert!(matches!(open(&repo.root), GitProblem::Bare { .. }));
 }
 
-/// EX-17: a repository to which `.git` leads elsewhere does not belong to the workspace.
+/// EX-17: a repository outside the workspace, to which `.git` only links, does not belong to the workspace.
 #[test]
 fn linked_worktree_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -44,13 +44,13 @@ fn linked_worktree_is_rejected() {
     fs::create_dir(&by_link).unwrap();
     std::os::unix::fs::symlink(repo.path(".git"), by_link.join(".git")).unwrap();
     assert!(matches!(open(&by_link), GitProblem::LinkedWorktree { .. }));
-    // The main work tree is one, and stays one.
+    // The main work tree can still be used.
     repo.check(&["a"]).map(drop).unwrap();
     repo.git(&["config", "core.worktree", linked.to_str().unwrap()]);
     assert!(matches!(open(&repo.root), GitProblem::Unsupported { .. }));
 }
 
-/// EX-17: an unknown kind of repository is named.
+/// EX-17: the error contains the unsupported kind of repository.
 #[test]
 fn unsupported_repository_features_are_reported() {
     let repo = Repo::unborn();
@@ -77,7 +77,7 @@ fn unsupported_repository_features_are_reported() {
     }
 }
 
-/// EX-17: without a branch there is nothing to commit to.
+/// EX-17: there is nothing to commit to without a branch.
 #[test]
 fn detached_head_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -85,7 +85,7 @@ fn detached_head_is_rejected() {
     assert!(matches!(repo.check(&["a"]).unwrap_err(), GitProblem::DetachedHead));
 }
 
-/// EX-17: without a commit there is nothing to build on.
+/// EX-17: there is nothing to build on without a first commit.
 #[test]
 fn unborn_branch_is_rejected() {
     let repo = Repo::unborn();
@@ -94,7 +94,7 @@ fn unborn_branch_is_rejected() {
     assert!(problem.to_string().contains("`main`"), "{problem}");
 }
 
-/// EX-17: no commit is made during an operation of git that is half done.
+/// EX-17: no commit is made while an operation of git, such as a merge, is in progress.
 #[test]
 fn git_operation_in_progress_is_rejected() {
     for (words, expected) in [
@@ -119,7 +119,7 @@ fn git_operation_in_progress_is_rejected() {
     }
 }
 
-/// EX-17: conflicts that a stash left are no operation, and prevent a commit, too.
+/// EX-17: conflicts left by a stash are not an operation in progress, but they also prevent a commit.
 #[test]
 fn index_conflicts_are_rejected() {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
@@ -132,7 +132,7 @@ fn index_conflicts_are_rejected() {
     assert!(matches!(problem, GitProblem::InProgress { .. }));
 }
 
-/// EX-17: commits to a shallow repository can be made, but not reverted there.
+/// EX-17: a shallow repository accepts commits, but they cannot be reverted there.
 #[test]
 fn revert_in_a_shallow_repository_is_rejected() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -146,8 +146,8 @@ fn revert_in_a_shallow_repository_is_rejected() {
     assert!(matches!(problem, GitProblem::Shallow { .. }));
 }
 
-/// EX-17: a repository of another user is not trusted, as git does not trust it. Only root can give one away, so this
-/// tests nothing for any other user.
+/// EX-17: like git, actum does not trust a repository owned by another user. Only root can change the owner of a repository, so
+/// this test checks nothing for other users.
 #[test]
 fn repository_of_another_user_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
@@ -169,7 +169,7 @@ fn repository_of_another_user_is_rejected() {
     assert!(stdout.contains("OtherOwner"), "{stdout}");
 }
 
-/// EX-17: no link in `.git` leads the writes of a commit out of the work tree.
+/// EX-17: no symbolic link in `.git` can redirect the writes of a commit outside the work tree.
 #[test]
 fn symlinks_inside_the_git_directory_are_rejected() {
     for link in [".git/logs/HEAD", ".git/logs", ".git/refs", ".git/objects", ".git/refs/heads"] {
@@ -183,7 +183,7 @@ fn symlinks_inside_the_git_directory_are_rejected() {
     }
 }
 
-/// EX-17: a commit appends to reflogs in place, so none of them may be a file outside as well.
+/// EX-17: a commit appends to reflogs in place, so a reflog must not be hard-linked to a file outside.
 #[test]
 fn hard_linked_reflog_is_rejected() {
     for log in [".git/logs/HEAD", ".git/logs/refs/heads/main"] {

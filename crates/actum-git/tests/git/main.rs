@@ -1,5 +1,5 @@
-//! Git backend, compared with the `git` program: what is committed and reverted, what is left alone, what is refused,
-//! and that nothing a repository configures is executed.
+//! Compares the git backend with the `git` program: the content of commits and reverts, the files left unchanged, the rejected
+//! repositories, and that nothing a repository configures is executed.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

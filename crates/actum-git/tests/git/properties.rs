@@ -1,4 +1,4 @@
-//! Random trees and random changes, committed and reverted, compared with git.
+//! Commits and reverts random changes of random trees, and compares the results with git.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ fn file() -> impl Strategy<Value = (Vec<u8>, bool)> {
     (text.prop_map(|parts| parts.concat()), any::<bool>())
 }
 
-/// Returns files none of which is below another.
+/// Generates files such that none is below another.
 fn files() -> impl Strategy<Value = Files> {
     prop::collection::btree_map(path(), file(), 1..8).prop_map(|files| {
         let names: BTreeSet<String> = files.keys().cloned().collect();
@@ -39,7 +39,7 @@ fn steps<'a>(old: &'a Files, new: &'a Files) -> Vec<Step<'a>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// EX-17: any change is committed as git would commit it, and its revert restores the tree from before.
+    /// EX-17: any change is committed as git would commit it, and its revert restores the previous tree.
     #[test]
     fn reverting_a_commit_restores_the_previous_tree(old in files(), new in files()) {
         let repo = Repo::with(&[]);
@@ -51,7 +51,7 @@ proptest! {
         let steps = steps(&old, &new);
         prop_assume!(!steps.is_empty());
         let id = repo.run(&steps);
-        // The work tree, as git itself would commit all of it, is that tree.
+        // Committing the entire work tree with git itself would produce the same tree.
         repo.git(&["diff-index", "--quiet", "--cached", "HEAD"]);
         prop_assert_eq!(repo.status(), "");
         repo.git(&["read-tree", "--empty"]);

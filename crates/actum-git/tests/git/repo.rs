@@ -1,4 +1,4 @@
-//! Repository in a directory of its own, made by the `git` program.
+//! Repository in a temporary directory, created by the `git` program.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,12 +12,12 @@ use actum_git::{
     NewFile, Outcome, Repository, Revert, RunNote,
 };
 
-/// Returns the run whose commits the tests make.
+/// Returns the id of the run whose commits the tests make.
 pub fn run() -> RunId {
     RunId::from_random(42)
 }
 
-/// Returns the run that reverts it.
+/// Returns the id of the run that reverts the first one.
 pub fn undo() -> RunId {
     RunId::from_random(43)
 }
@@ -31,11 +31,11 @@ pub struct Repo {
     pub root: PathBuf,
 }
 
-/// Change of one path by a run: bytes and true if they are executable, or none.
+/// Change of one path by a run: the bytes and whether they are executable, or `None` for a deletion.
 pub type Step<'a> = (&'a str, Option<(&'a [u8], bool)>);
 
 impl Repo {
-    /// Makes a repository without a commit.
+    /// Creates a repository without a commit.
     pub fn unborn() -> Self {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join("work");
@@ -45,7 +45,7 @@ impl Repo {
         repo
     }
 
-    /// Makes a repository whose one commit has these files.
+    /// Creates a repository with one commit that contains these files.
     pub fn with(files: &[(&str, &[u8])]) -> Self {
         let repo = Self::unborn();
         for (path, bytes) in files {
@@ -74,7 +74,7 @@ impl Repo {
         self.command(&self.root, arguments).output().unwrap()
     }
 
-    /// Runs git, which has to succeed, and returns its output.
+    /// Runs git, which must succeed, and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -82,7 +82,7 @@ impl Repo {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Makes a directory beside the work tree.
+    /// Creates a directory next to the work tree.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
@@ -117,7 +117,7 @@ impl Repo {
         self.git(&["status", "--porcelain"])
     }
 
-    /// Returns everything below `.git`, by path and bytes, to check that nothing was changed.
+    /// Returns the path and bytes of everything below `.git`, to check that nothing changed.
     pub fn git_directory(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut open = vec![self.root.join(".git")];
@@ -136,7 +136,7 @@ impl Repo {
         found
     }
 
-    /// Returns the current file at a path in the work tree.
+    /// Returns the current state of the file at a path in the work tree.
     pub fn state(&self, path: &RelPath) -> Option<FileState> {
         let place = self.root.join(std::ffi::OsStr::from_bytes(path.as_bytes()));
         let found = fs::symlink_metadata(&place).ok().filter(fs::Metadata::is_file)?;
@@ -171,7 +171,7 @@ impl Repo {
         }
     }
 
-    /// Commits steps that were applied.
+    /// Commits steps that have already been applied.
     pub fn commit(&self, checked: &Checked, steps: &[Step<'_>]) -> Result<Outcome, GitProblem> {
         let paths: Vec<RelPath> = steps.iter().map(|(path, _)| rel(path)).collect();
         let mut changes = Vec::new();
@@ -183,7 +183,7 @@ impl Repo {
         self.open().commit(checked, &changes, &message(), &author())
     }
 
-    /// Checks, applies and commits; all of it has to succeed.
+    /// Checks, applies and commits the steps, all of which must succeed.
     pub fn run(&self, steps: &[Step<'_>]) -> CommitId {
         let paths: Vec<&str> = steps.iter().map(|(path, _)| *path).collect();
         let checked = self.check(&paths).unwrap();
@@ -195,7 +195,7 @@ impl Repo {
         self.open().revert(commit, run(), |path| self.state(path))
     }
 
-    /// Writes the files of a revert and commits it; all of it has to succeed.
+    /// Writes the files of a revert and commits it, which must succeed.
     pub fn commit_revert(&self, revert: &Revert) -> CommitId {
         let text = |path: &RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
         let names: Vec<String> = revert.files().iter().map(|file| text(&file.path)).collect();
@@ -230,7 +230,7 @@ pub fn author() -> Author {
     Author::new("Ada", "ada@example.org", Timestamp::from_micros(1_767_323_045_000_000)).unwrap()
 }
 
-/// Returns a commit whose index was updated.
+/// Returns the id of a commit whose index was updated.
 pub fn whole(outcome: Outcome) -> CommitId {
     match outcome {
         Outcome::Committed(Committed { id, index: IndexOutcome::Updated }) => id,

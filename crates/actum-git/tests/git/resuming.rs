@@ -7,7 +7,7 @@ use actum_git::{Committed, IndexOutcome, IndexProblem, Left, Resumed};
 
 use crate::repo::{Repo, rel, run, undo};
 
-/// Returns a repository whose process was killed after the branch was moved, before the index was replaced.
+/// Returns a repository whose process was killed after the branch was updated and before the index was replaced.
 fn cut_off(staged: &[&str]) -> Repo {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n"), ("gone", b"1\n"), ("mine", b"1\n")]);
     for path in staged {
@@ -20,7 +20,7 @@ fn cut_off(staged: &[&str]) -> Repo {
     repo
 }
 
-/// Leaves the new index ready, under the lock, and the old one in its place.
+/// Leaves the new index ready under its lock, and the old index in place.
 fn leave_index(repo: &Repo, old: Vec<u8>) {
     repo.write(".git/index.actum", repo.read(".git/index"));
     repo.write(".git/index", old);
@@ -36,7 +36,7 @@ fn has_litter(repo: &Repo) -> bool {
     litter.iter().any(|name| repo.path(".git").join(name).exists())
 }
 
-/// Returns the files that the run left.
+/// Returns the files as the run left them.
 fn left() -> Vec<(RelPath, Option<FileState>)> {
     let file = |bytes: &[u8], executable| FileState {
         sha256: Digest::of(bytes),
@@ -71,7 +71,7 @@ fn resume_updates_the_index_of_an_interrupted_commit() {
     assert_eq!(found.id.to_string(), repo.head());
     assert_eq!(repo.status(), "M  mine\n");
     assert!(!has_litter(&repo));
-    // A second time there is nothing to do.
+    // A second attempt finds nothing to do.
     assert!(resumed(&repo, run()).is_some());
     assert_eq!(repo.status(), "M  mine\n");
 }
@@ -84,12 +84,12 @@ fn resume_ignores_a_commit_of_another_run() {
     assert!(resumed(&repo, undo()).is_none());
     assert!(resumed_revert(&repo, &repo.head()).is_none());
     assert_eq!(repo.read(".git/index"), before);
-    // The lock of a process that no longer runs blocks no other.
+    // The lock of a process that no longer runs does not block other processes.
     repo.git(&["reset", "-q"]);
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: if another process removed the lock, it may have staged changes since, so the index is not touched.
+/// EX-17: if another process removed the lock, it may have staged changes since, so the index is left unchanged.
 #[test]
 fn resume_leaves_the_index_unchanged_when_its_lock_was_removed() {
     let repo = cut_off(&[]);
@@ -106,7 +106,7 @@ fn resume_leaves_the_index_unchanged_when_its_lock_was_removed() {
     assert!(!has_litter(&repo));
 }
 
-/// EX-17: if the index was replaced already, any staged change is the user's.
+/// EX-17: if the index has already been replaced, all staged changes are the user's.
 #[test]
 fn resume_does_not_update_an_already_replaced_index() {
     let repo = cut_off(&[]);
@@ -118,7 +118,7 @@ fn resume_does_not_update_an_already_replaced_index() {
     assert_eq!(repo.status(), "MM a\n");
 }
 
-/// EX-13, EX-17: the lock of the branch is removed if it holds the commit that was cut off, and no other one is.
+/// EX-13, EX-17: the lock of a branch is removed only if it contains the interrupted commit.
 #[test]
 fn resume_removes_the_branch_lock_only_if_it_holds_the_commit() {
     let repo = cut_off(&[]);
@@ -134,7 +134,7 @@ fn resume_removes_the_branch_lock_only_if_it_holds_the_commit() {
     assert_eq!(repo.git(&["diff", "--cached"]), "");
 }
 
-/// EX-17: another object in the place of actum's lock is reported, and hides no commit.
+/// EX-17: a foreign object at the path of actum's lock is reported, and does not hide the commit.
 #[test]
 fn foreign_object_at_the_lock_path_does_not_hide_the_commit() {
     let repo = cut_off(&[]);
@@ -145,7 +145,7 @@ fn foreign_object_at_the_lock_path_does_not_hide_the_commit() {
     assert!(!repo.path("outside").exists() && repo.path(".git/index.lock").exists());
 }
 
-/// EX-17: git's lock belongs to git, whatever else is there.
+/// EX-17: git's own lock is never removed, whatever other files exist.
 #[test]
 fn resume_keeps_the_index_lock_of_another_process() {
     let repo = cut_off(&[]);
@@ -161,8 +161,8 @@ fn resume_keeps_the_index_lock_of_another_process() {
     assert!(!repo.path(".git/index.actum").exists());
 }
 
-/// EX-17: if the process that completes a commit is killed as well, the user's staged changes remain: no lock is made
-/// beside an index that may not belong to it.
+/// EX-17: the user's staged changes remain if the process that completes a commit is killed as well. No lock is created next to an
+/// index that may belong to another process.
 #[test]
 fn second_interruption_keeps_staged_changes() {
     let repo = cut_off(&[]);
@@ -170,7 +170,7 @@ fn second_interruption_keeps_staged_changes() {
     repo.write("mine", "staged\n");
     repo.git(&["add", "mine"]);
     let before = repo.read(".git/index");
-    // A version that took the lock first left it like this.
+    // An earlier version that acquired the lock first left this state.
     fs::hard_link(repo.path(".git/actum.lock"), repo.path(".git/index.lock")).unwrap();
     let index = resumed(&repo, run()).unwrap().index;
     assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)), "{index:?}");
@@ -178,7 +178,7 @@ fn second_interruption_keeps_staged_changes() {
     assert!(!has_litter(&repo));
 }
 
-/// EX-17: an index that is behind is reported as long as it is, also if nothing else is left of the commit.
+/// EX-17: a stale index is reported as long as it is stale, even if nothing else remains of the commit.
 #[test]
 fn resume_reports_a_stale_index() {
     let repo = cut_off(&[]);
@@ -189,12 +189,12 @@ fn resume_reports_a_stale_index() {
         let index = resumed(&repo, run()).unwrap().index;
         assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::Behind)), "{index:?}");
     }
-    // The advice of the message helps.
+    // The advice in the message solves the problem.
     repo.git(&["reset", "-q", "--", "a", "gone", "made"]);
     assert!(matches!(resumed(&repo, run()).unwrap().index, IndexOutcome::Updated));
 }
 
-/// EX-17: an index that is ready for another commit does not replace the current one.
+/// EX-17: an index prepared for another commit does not replace the current one.
 #[test]
 fn resume_rejects_a_prepared_index_of_another_commit() {
     let repo = cut_off(&[]);
@@ -209,7 +209,7 @@ fn resume_rejects_a_prepared_index_of_another_commit() {
     assert_eq!(repo.read(".git/index"), before);
 }
 
-/// EX-17: a commit that a user amended is no longer the run's; one with others on top is.
+/// EX-17: a commit amended by a user no longer belongs to the run, but one with later commits on top still does.
 #[test]
 fn amended_commit_no_longer_belongs_to_the_run() {
     let repo = cut_off(&[]);
@@ -224,7 +224,7 @@ fn amended_commit_no_longer_belongs_to_the_run() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: a lock is not taken from a live holder, and the next commit takes one that was left.
+/// EX-17: a lock is not taken from a running holder, but the next commit takes over an abandoned lock.
 #[test]
 fn lock_is_taken_over_only_after_its_holder_exits() {
     let repo = cut_off(&[]);
@@ -233,7 +233,7 @@ fn lock_is_taken_over_only_after_its_holder_exits() {
     let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Locked)), "{found:?}");
     drop(holder);
-    // A file that this commit does not contain.
+    // This file is not part of the commit.
     repo.run(&[("b", Some((b"2\n", false)))]);
     assert!(!repo.path(".git/index.lock").exists());
     assert!(!repo.status().contains(" b\n"), "{}", repo.status());
@@ -251,7 +251,7 @@ fn resume_finds_an_interrupted_revert() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-13, EX-17: a lock that blocks git is reported, and remains.
+/// EX-13, EX-17: a lock that blocks git is reported and not removed.
 #[test]
 fn resume_reports_locks_that_block_git() {
     let repo = cut_off(&[]);

@@ -13,7 +13,7 @@ fn lines(changed: &[(usize, &str)]) -> Vec<u8> {
     (1..=40).map(line).collect::<String>().into_bytes()
 }
 
-/// EX-17: the revert of a run's commit restores the tree from before, and names the reverted commit.
+/// EX-17: reverting a run's commit restores the previous tree, and the message contains the reverted commit.
 #[test]
 fn revert_restores_the_tree_before_the_run() {
     let repo = Repo::with(&[("a", b"1\n"), ("gone/x", b"1\n"), ("s", b"1\n")]);
@@ -53,12 +53,12 @@ fn revert_restores_the_tree_before_the_run() {
             undo()
         )
     );
-    // The revert is a run's commit as well, and can itself be reverted.
+    // The revert is itself the commit of a run and can be reverted.
     let again = repo.open().revert(made, undo(), |path| repo.state(path)).unwrap();
     assert_eq!(again.files().len(), 4);
 }
 
-/// EX-17: later changes elsewhere in the same file remain.
+/// EX-17: later changes in other parts of the file are kept.
 #[test]
 fn revert_keeps_later_edits_elsewhere_in_the_file() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n")]);
@@ -68,7 +68,7 @@ fn revert_keeps_later_edits_elsewhere_in_the_file() {
     repo.git(&["commit", "-qam", "later"]);
     let untouched = repo.git_directory();
     let revert = repo.revert(id).unwrap();
-    // The merged file is only in memory.
+    // The merged file exists only in memory.
     assert_eq!(repo.git_directory(), untouched);
     repo.commit_revert(&revert);
     assert_eq!(repo.read("a"), lines(&[(30, "theirs")]));
@@ -76,7 +76,7 @@ fn revert_keeps_later_edits_elsewhere_in_the_file() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: if later commits changed the same places the files are named, and nothing is changed.
+/// EX-17: if later commits changed the same lines, the files are reported and nothing is changed.
 #[test]
 fn revert_conflicts_with_later_edits_of_the_same_lines() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n"), ("c", b"1\n"), ("d", b"1\n")]);
@@ -104,7 +104,7 @@ fn revert_conflicts_with_later_edits_of_the_same_lines() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-17: work in progress in a file is not reverted over.
+/// EX-17: a revert does not overwrite uncommitted changes of a file.
 #[test]
 fn uncommitted_changes_block_a_revert() {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
@@ -119,7 +119,7 @@ fn uncommitted_changes_block_a_revert() {
     assert!(matches!(repo.revert(id).unwrap_err(), GitProblem::Dirty { .. }));
 }
 
-/// EX-17: only the commit of that run is reverted, and only from the branch that has it.
+/// EX-17: only the commit of the given run is reverted, and only on a branch that contains it.
 #[test]
 fn revert_rejects_a_commit_of_another_run() {
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -128,7 +128,7 @@ fn revert_rejects_a_commit_of_another_run() {
     repo.write("a", "3\n");
     repo.git(&["commit", "-qam", "theirs"]);
     let theirs = repo.head().parse().unwrap();
-    // The trailer of a run in a commit without a parent.
+    // A commit without a parent that has the trailer of a run.
     let trailer = format!("x\n\nActum-Run: {}", run());
     let orphan = repo.git(&["commit-tree", "HEAD^{tree}", "-m", &trailer]);
     let orphan = orphan.trim().parse().unwrap();
@@ -151,7 +151,7 @@ fn revert_rejects_a_commit_of_another_run() {
     assert!(refused(id, run()).contains("history"));
 }
 
-/// EX-17: a revert that has nothing left to do reports it, and makes no commit.
+/// EX-17: if nothing remains to be reverted, the revert reports it and makes no commit.
 #[test]
 fn manually_reverted_commit_leaves_nothing_to_revert() {
     let repo = Repo::with(&[("a", b"1\n")]);

@@ -1,4 +1,4 @@
-//! Changed tokens: only blocks that were signed in this order are accepted.
+//! Modified tokens: blocks are accepted only in the order in which they were signed.
 
 use actum_lease::LeaseError;
 use actum_record::lease::{LeaseTerms, Quotas};
@@ -67,7 +67,8 @@ fn dropped_reordered_repeated_or_spliced_blocks_are_rejected() {
             let mut attacked = token.clone();
             attack(&mut attacked, &other);
             let error = accept(&encode(&attacked)).expect_err(name);
-            // A moved block refers to other texts, so its form may be wrong before its signature is.
+            // A moved block refers to other texts of the symbol table, so it may be rejected for its form before its signature is
+            // checked.
             assert!(
                 matches!(error, LeaseError::Signature | LeaseError::Form { .. }),
                 "{name}: {error}"
@@ -76,7 +77,7 @@ fn dropped_reordered_repeated_or_spliced_blocks_are_rejected() {
     }
 }
 
-/// FE-17: the content of a block cannot be exchanged for a less restrictive one.
+/// FE-17: the content of a block cannot be replaced by a less restrictive one.
 #[test]
 fn block_with_swapped_content_is_rejected() {
     let narrow = granted(&least()).attenuate(&uses(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Chain documents: an auditor reads and verifies them, and they cannot be used as a token.
+//! Chain documents can be read and verified by an auditor, but not used as a token.
 
 use actum_lease::{LeaseChain, LeaseError, Token, read_chain, verify, verify_chain};
 use actum_record::keyring::{KeyEntry, Keyring};
@@ -38,14 +38,14 @@ fn chain_document_yields_the_verified_blocks() {
     }
 }
 
-/// FE-17: no record holds a usable token.
+/// FE-17: no record contains a usable token.
 #[test]
 fn a_chain_document_cannot_be_used_as_a_token() {
     let document = document();
     assert_eq!(Token::read(&document).unwrap_err(), LeaseError::NotBase64);
     let text = URL_SAFE.encode(&document);
     assert_eq!(Token::read(text.as_bytes()).unwrap_err(), LeaseError::NotBiscuit);
-    // All blocks are in the document, but not the proof that they were handed over.
+    // The document contains all blocks, but not the proof of possession of the token.
     let value: Value = serde_json::from_slice(&document).unwrap();
     let decode =
         |block: &Value, field: &str| STANDARD.decode(block[field].as_str().unwrap()).unwrap();
@@ -84,7 +84,7 @@ fn a_chain_document_with_any_bit_flipped_is_rejected() {
     }
 }
 
-/// FE-17: one lease has one document, whose digest names it.
+/// FE-17: each lease has exactly one document, identified by its digest.
 #[test]
 fn malformed_or_noncanonical_chain_document_is_rejected() {
     let text = String::from_utf8(document()).unwrap();

@@ -1,4 +1,4 @@
-//! Keys, terms and hand-written tokens for the tests.
+//! Keys, terms and hand-signed tokens for the tests.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use biscuit_auth::{KeyPair, PrivateKey};
 use ed25519_dalek::{Signer as _, SigningKey};
 use prost::Message;
 
-/// Secret of the lease key.
+/// Secret half of the lease key.
 pub(crate) const SECRET: [u8; 32] = [7; 32];
-/// Secret of the next key after each block that a test signs by hand.
+/// Secret half of the next key after each block that a test signs by hand.
 pub(crate) const NEXT: [u8; 32] = [9; 32];
 
 pub(crate) fn seconds(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-/// Returns a time within [`terms`] and within the time of each [`key`].
+/// Returns a time at which [`terms`] and every [`key`] are valid.
 pub(crate) fn now() -> Timestamp {
     seconds(1_800_000_000)
 }
@@ -46,7 +46,7 @@ pub(crate) fn keyring() -> Keyring {
     Keyring::new(vec![key([1; 32]), key(SECRET), key([2; 32])])
 }
 
-/// Returns the hint at the lease key, as a token has it.
+/// Returns the key hint that a token contains for the lease key.
 pub(crate) fn hint(key: &KeyEntry) -> u32 {
     u32::from_str_radix(&key.id.as_str()[..8], 16).unwrap()
 }
@@ -55,7 +55,7 @@ pub(crate) fn biscuit_key(secret: [u8; 32]) -> KeyPair {
     KeyPair::from(&PrivateKey::from_bytes(&secret, Algorithm::Ed25519).unwrap())
 }
 
-/// Returns the least terms that a first block can have.
+/// Returns the minimal terms of a first block.
 pub(crate) fn least() -> LeaseTerms {
     LeaseTerms {
         tenant: Some("default".parse().unwrap()),
@@ -66,7 +66,7 @@ pub(crate) fn least() -> LeaseTerms {
     }
 }
 
-/// Returns terms with each field.
+/// Returns terms in which every field is set.
 pub(crate) fn terms() -> LeaseTerms {
     let rules = |texts: &[&str]| texts.iter().map(|text| PathRule::new(text).unwrap()).collect();
     LeaseTerms {
@@ -112,7 +112,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Token, LeaseError> {
     Token::read(URL_SAFE.encode(bytes).as_bytes())
 }
 
-/// Reads and verifies as an executor does.
+/// Parses and verifies a token as an executor does.
 pub(crate) fn accept(bytes: &[u8]) -> Result<VerifiedLease, LeaseError> {
     verify(&read(bytes)?, &keyring(), now())
 }
@@ -121,13 +121,13 @@ pub(crate) fn encode(token: &schema::Biscuit) -> Vec<u8> {
     token.encode_to_vec()
 }
 
-/// Signs a token of these blocks correctly, whatever their content.
+/// Creates a correctly signed token from these blocks, whatever their content.
 pub(crate) fn sign(blocks: &[schema::Block]) -> schema::Biscuit {
     let blocks: Vec<Vec<u8>> = blocks.iter().map(Message::encode_to_vec).collect();
     sign_bytes(&blocks, 1)
 }
 
-/// Signs block bytes with a signed payload of this version.
+/// Signs serialised blocks, with this version of the signed payload.
 pub(crate) fn sign_bytes(blocks: &[Vec<u8>], version: u32) -> schema::Biscuit {
     let next = SigningKey::from_bytes(&NEXT);
     let next_key = next.verifying_key().to_bytes();
@@ -170,7 +170,7 @@ pub(crate) fn sign_bytes(blocks: &[Vec<u8>], version: u32) -> schema::Biscuit {
     }
 }
 
-/// Returns the first block of a granted token, for changes.
+/// Returns the first block of a granted token, to be modified by a test.
 pub(crate) fn first_block(terms: &LeaseTerms) -> schema::Block {
     schema::Block::decode(decoded(&granted(terms)).authority.block.as_slice()).unwrap()
 }
@@ -190,7 +190,7 @@ impl Random {
         self.next() % end
     }
 
-    /// Returns true in `part` of `of` cases.
+    /// Returns true in `part` out of `of` cases.
     pub(crate) fn happens(&mut self, part: u64, of: u64) -> bool {
         self.below(of) < part
     }
@@ -199,7 +199,7 @@ impl Random {
         &from[usize::try_from(self.below(from.len() as u64)).unwrap()]
     }
 
-    /// Returns at least one of the values.
+    /// Returns a random selection of at least one of the values.
     pub(crate) fn some<'a, T>(&mut self, from: &'a [T]) -> Vec<&'a T> {
         let mut some: Vec<&T> = from.iter().filter(|_| self.happens(1, 2)).collect();
         if some.is_empty() {

@@ -1,4 +1,4 @@
-//! Blocks of another program: the documented form is read, and anything else is rejected.
+//! Blocks written by other programs: only the documented form is accepted.
 
 use actum_core::{PathRule, Scope};
 use actum_lease::{FormProblem, LeaseError, VerifiedLease};
@@ -13,7 +13,7 @@ use crate::fixture::{
 };
 use prost::Message;
 
-/// Verifies a lease with a second block of this source, which Biscuit alone wrote.
+/// Verifies a lease to which a second block with this source was appended by the Biscuit library alone.
 pub(crate) fn appended(source: &str) -> Result<VerifiedLease, LeaseError> {
     appended_block(BlockBuilder::new().code(source).unwrap())
 }
@@ -53,7 +53,7 @@ fn block_written_by_another_program_is_read() {
 #[test]
 fn checks_in_an_undocumented_form_are_rejected() {
     let cases = [
-        // Less restrictive, or of another meaning.
+        // Checks that are less restrictive or have a different meaning.
         r#"check if true"#,
         r#"check if tenant($t)"#,
         r#"check if tenant("default") or true"#,
@@ -109,14 +109,14 @@ fn checks_in_an_undocumented_form_are_rejected() {
         r#"check if scope({"a"})"#,
         r#"check if scope({"a"}, {,})"#,
         r#"check if resource("a")"#,
-        // Trusts another block.
+        // Blocks that trust another block.
         r#"check if tenant("default") trusting previous"#,
-        // Besides checks.
+        // Statements other than checks.
         r#"capability("SHELL");"#,
         r#"check if uses($n), $n <= 3; capability("SHELL");"#,
         r#"check if uses($n), $n <= 3; capability($c) <- capability($c);"#,
         "",
-        // Twice.
+        // Duplicate checks.
         r#"check if tenant("default"); check if tenant("default");"#,
         r#"check if uses($n), $n <= 3; check if uses($n), $n <= 2;"#,
         r#"check if scope_allow({"a"}); check if scope_deny({"b"});"#,
@@ -142,7 +142,7 @@ fn block_with_a_trust_scope_is_rejected() {
     assert_eq!(error, LeaseError::Form { block: 1, problem });
 }
 
-/// FE-17: a holder that appends facts gains nothing.
+/// FE-17: the holder of a lease gains nothing by appending facts.
 #[test]
 fn appended_facts_are_rejected() {
     let block = BlockBuilder::new().fact(fact("capability", &[string("FILE_DELETE")])).unwrap();
@@ -195,7 +195,7 @@ fn first_block_without_required_terms_is_rejected() {
     assert!(matches!(error, LeaseError::Form { block: 1, problem: FormProblem::Terms { .. } }));
 }
 
-/// FE-17: each text of a block is used exactly once.
+/// FE-17: each text in a block must be used exactly once.
 #[test]
 fn unused_and_duplicate_symbols_are_rejected() {
     let block = first_block(&terms());
@@ -205,7 +205,7 @@ fn unused_and_duplicate_symbols_are_rejected() {
         changed.symbols.push(added);
         assert_eq!(accept(&encode(&sign(&[changed]))).unwrap_err(), expected);
     }
-    // Biscuit compares texts by their index, so the second of two equal ones would never match.
+    // Biscuit compares texts by their index, so the second of two equal texts would never match.
     let mut changed = block.clone();
     let copy = changed.symbols.iter_mut().find(|symbol| *symbol == "FILE_MOVE").unwrap();
     *copy = "FILE_COPY".to_owned();
@@ -230,7 +230,7 @@ fn unknown_fields_and_unusual_encodings_are_rejected() {
     assert!(accept(&again).is_err());
 }
 
-/// FE-17: version 0 of the signed payload does not cover the block before.
+/// FE-17: version 0 of the signed payload does not cover the previous block.
 #[test]
 fn other_signature_versions_are_rejected() {
     for given in [0, 2, 7] {

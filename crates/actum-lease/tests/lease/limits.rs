@@ -1,4 +1,4 @@
-//! Limits of leases, on both sides of each.
+//! Limits of leases, tested on both sides.
 
 use actum_lease::{
     CHAIN_BYTES_MAX, GrantError, LeaseError, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX, Token, grant,
@@ -37,7 +37,7 @@ fn lease_block_count_limit_is_exact() {
     assert_eq!(accept(&longer).unwrap_err(), source);
 }
 
-/// Returns terms whose token is about as large as a token can be; `last` is the length of a name.
+/// Returns terms whose token is about as large as a token can be. `last` is the length of a name, used to adjust the size.
 fn large_terms(last: usize) -> LeaseTerms {
     let lengths = [4000, 4000, 4000, last];
     let directories = lengths.iter().enumerate();
@@ -83,7 +83,7 @@ fn oversized_chain_document_is_rejected_before_parsing() {
     assert!(matches!(read_chain(&longest[1..]), Err(LeaseError::NotChain { .. })));
 }
 
-/// FE-17: limits hold for blocks of another program.
+/// FE-17: the limits also apply to blocks written by other programs.
 #[test]
 fn block_with_too_many_base_directories_is_rejected() {
     for count in [LEASE_PATHS_MAX, LEASE_PATHS_MAX + 1] {
@@ -110,7 +110,7 @@ fn ten_thousand_facts_are_rejected() {
     let facts: String = (0..10_000).map(|number| format!("capability(\"{number}\");\n")).collect();
     let error = crate::forms::appended(&facts).unwrap_err();
     assert!(matches!(error, LeaseError::TextTooLong { .. }), "{error}");
-    // As many as fit.
+    // Add about as many facts as fit into a token, because these are rejected for their form and not for their length.
     let mut block = first_block(&least());
     let number = block.facts.len();
     let fact = biscuit_auth::format::schema::Fact {
@@ -121,7 +121,7 @@ fn ten_thousand_facts_are_rejected() {
     assert_eq!(error.reason(), "LEASE_FORM_UNKNOWN");
 }
 
-/// FE-17: also if the final `/` was not written.
+/// FE-17: the limit also applies if the final `/` is omitted.
 #[test]
 fn base_directory_length_limit_is_exact() {
     let directory = |length: usize| format!("/{}", "n".repeat(length - 2));

@@ -1,4 +1,4 @@
-//! Tests of lease tokens: granted, attenuated, attacked, and compared with Biscuit's own authorizer.
+//! Tests of lease tokens: granting, attenuation, attacks, and comparison with Biscuit's own authorizer.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

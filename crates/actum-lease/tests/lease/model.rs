@@ -1,4 +1,4 @@
-//! Decisions of a model over terms, compared with those of Biscuit's own authorizer over the token.
+//! Compares the decisions of a model on terms with those of Biscuit's own authorizer on the token.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -87,7 +87,7 @@ fn random_request(random: &mut Random) -> Request {
     }
 }
 
-/// Returns the path of a file below a directory, name by name.
+/// Returns the path of a file relative to a directory, compared name by name.
 fn below(directory: &BaseDirectory, file: &str) -> Option<RelPath> {
     let names: Vec<&str> = file.split('/').skip(1).collect();
     let base: Vec<&str> = directory.names().collect();
@@ -99,7 +99,7 @@ fn meets_scope(scope: &Scope, directories: &BTreeSet<BaseDirectory>, file: &str)
     directories.iter().any(|base| below(base, file).is_some_and(|path| scope.check(&path).is_ok()))
 }
 
-/// Returns true if a request meets the scope of block `index`.
+/// Whether a request is within the scope of block `index`.
 fn block_scope_holds(chain: &[LeaseTerms], index: usize, request: &Request) -> bool {
     let directories = chain[..=index].iter().rev().find_map(|it| it.base_directories.as_ref());
     let Some((scope, directories)) = chain[index].scope.as_ref().zip(directories) else {
@@ -108,7 +108,7 @@ fn block_scope_holds(chain: &[LeaseTerms], index: usize, request: &Request) -> b
     request.files.iter().all(|file| meets_scope(scope, directories, file))
 }
 
-/// Returns true if the model allows the request: each block does.
+/// Whether the model allows the request, which requires that each block does.
 fn model_allows(chain: &[LeaseTerms], request: &Request) -> bool {
     (0..chain.len()).all(|index| {
         let LeaseTerms {
@@ -146,7 +146,7 @@ fn rule_set(rules: &[PathRule]) -> Term {
     Term::Set(rules.iter().map(|rule| string(&rule.to_string())).collect())
 }
 
-/// Returns true if Biscuit's authorizer allows the request, from the facts of `docs/lease-format.md`.
+/// Whether Biscuit's authorizer allows the request, given the facts in `docs/lease-format.md`.
 fn biscuit_allows(token: &Token, chain: &[LeaseTerms], request: &Request) -> bool {
     let count = |count: u64| int(i64::try_from(count).unwrap());
     let quotas = ["files", "memory_bytes", "space_bytes", "storage_bytes", "wall_ms"];
@@ -190,7 +190,7 @@ fn biscuit_allows(token: &Token, chain: &[LeaseTerms], request: &Request) -> boo
     }
 }
 
-/// FE-17: attenuation can only tighten.
+/// FE-17: attenuation can only restrict a lease.
 #[test]
 fn biscuit_matches_the_model_and_attenuation_only_tightens() {
     let mut random = Random(24);
@@ -251,7 +251,7 @@ fn random_terms_survive_grant_and_attenuation() {
     }
 }
 
-/// Sorts the rules of a scope, since they are sets in a lease.
+/// Sorts the rules of a scope, because a lease stores them as sets.
 fn sort_rules(terms: &mut LeaseTerms) {
     if let Some(Scope { allow, deny }) = &mut terms.scope {
         for rules in allow.iter_mut().chain([deny]) {

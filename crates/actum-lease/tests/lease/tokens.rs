@@ -1,4 +1,4 @@
-//! Granting, attenuating, sealing, and the keys that count.
+//! Granting, attenuating and sealing leases, and the keys that are accepted.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ fn token_text_may_have_outer_whitespace_and_no_padding() {
     }
 }
 
-/// FE-17: no log holds a usable token.
+/// FE-17: no log contains a usable token.
 #[test]
 fn printed_token_shows_only_the_id_of_its_last_block() {
     let token = granted(&least());
@@ -102,7 +102,7 @@ fn lease_key_validity_is_checked_at_verification_time() {
     for (entry, reason) in cases {
         assert_eq!(with(entry).unwrap_err().reason(), reason);
     }
-    // A key of another role with the public half of the lease key is not a lease key.
+    // A key with the public half of the lease key but another role is not a lease key.
     let other_role = KeyEntry { role: KeyRole::Result, ..right.clone() };
     assert_eq!(with(other_role).unwrap_err().reason(), "LEASE_KEY_UNKNOWN");
     assert!(with(right).is_ok());
@@ -136,7 +136,7 @@ fn both_keys_with_the_same_hint_are_tried() {
     assert_eq!(error, LeaseError::Signature);
 }
 
-/// D-7: a revoked key is reported for the lease that it signed, not for a forged one.
+/// D-7: the error about a revoked key is returned only for leases that the key actually signed, not for forged ones.
 #[test]
 fn forged_lease_is_not_reported_as_signed_by_a_revoked_key() {
     let mut forged = decoded(&grant(&[3; 32], &terms()).unwrap());
@@ -158,7 +158,7 @@ fn written_checks_match_the_documented_form() {
     assert!(page.contains(&expected), "{expected}");
 }
 
-/// FE-17: ids are those of the blocks, so revoking a lease also revokes leases attenuated from it.
+/// FE-17: a lease has the ids of all its blocks, so revoking a lease also revokes every lease attenuated from it.
 #[test]
 fn attenuated_lease_keeps_the_ids_of_earlier_blocks() {
     let token = granted(&terms());

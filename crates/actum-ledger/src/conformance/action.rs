@@ -57,7 +57,7 @@ pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let twice = append(store, vec![plan.action_started(approved)?])?;
     same("an approval must not start a second action", twice, Err(started.clone()))?;
     let twice = append(store, vec![plan.approved(RunId::from_random(9), approved).started()?])?;
-    same("a used approval must not start a run", twice, Err(started))?;
+    same("an approval that was used once must not start another run", twice, Err(started))?;
     same("an action must not be listed as a run", store.run(id)?, None)?;
     put(store, vec![plan.started()?])?;
     let open = store.run(id)?;

@@ -47,7 +47,11 @@ pub(super) fn used(store: &mut dyn Store) -> Outcome {
     let used_up =
         |block: &SampleLease, uses| Refusal::LeaseUsedUp { lease: block.id(), used: uses, uses };
     let twice = append(store, vec![under(2, &child).started()?])?;
-    same("the limit of an appended block must apply", twice, Err(used_up(&child, 1)))?;
+    same(
+        "a limit that is set in an appended lease block must be enforced",
+        twice,
+        Err(used_up(&child, 1)),
+    )?;
     let both = append(store, vec![under(2, &lease).started()?, under(3, &lease).started()?])?;
     same("the limit of uses must apply within a request", both, Err(used_up(&lease, 2)))?;
     put(store, vec![under(2, &lease).started()?])?;

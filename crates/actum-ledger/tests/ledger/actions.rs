@@ -1,4 +1,4 @@
-//! Actions and their catalog in a ledger: found again, in older ledgers, and after outside changes.
+//! Actions and their catalog in a ledger: lookup, migration of older ledgers, and detection of outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::Status;
@@ -10,7 +10,7 @@ use actum_record::merkle::leaf_hash;
 
 const KINDS: [EntryKind; 2] = [EntryKind::ActionEnded, EntryKind::CatalogChanged];
 
-/// A ledger with runs, two actions that ended, and two changes of the catalog.
+/// Creates a ledger with runs, two finished actions and two changes of the catalog.
 fn with_actions() -> Grounds {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
@@ -29,7 +29,7 @@ fn with_actions() -> Grounds {
     grounds
 }
 
-/// AA-13: by the index alone, however long the log is.
+/// AA-13: the lookup uses only the index, regardless of the length of the log.
 #[test]
 fn newest_action_entries_are_found_by_index_alone() {
     let grounds = with_actions();
@@ -45,7 +45,7 @@ fn newest_action_entries_are_found_by_index_alone() {
         );
         assert!(plan(&sql).contains("COVERING INDEX entry_kind (kind=?"), "{}", plan(&sql));
     }
-    // Nothing of the others is in it.
+    // The index contains no other entries.
     let rows = "SELECT count(*) FROM entry INDEXED BY entry_kind WHERE kind = 'ACTION_ENDED' OR \
                 kind = 'CATALOG_CHANGED'";
     assert_eq!(foreign.query_row(rows, (), |row| row.get::<_, u64>(0)), Ok(4));
@@ -55,8 +55,7 @@ fn newest_action_entries_are_found_by_index_alone() {
     assert_eq!(view.newest_of_kind(EntryKind::CatalogChanged, Some(8), 9).unwrap(), [6]);
 }
 
-/// AA-13: an entry of another kind costs as much as before: not one page more is written for it,
-/// byte for byte.
+/// AA-13: appending an entry of another kind writes exactly as many pages as before the index was added.
 #[test]
 fn action_index_adds_no_page_writes_for_other_kinds() {
     let pages = |prepare: &str| {
@@ -79,7 +78,7 @@ fn action_index_adds_no_page_writes_for_other_kinds() {
     assert!(with > 22, "{with}");
 }
 
-/// AA-13: a ledger without actions is read as it is, and gets the index when it is written.
+/// AA-13: a ledger without the index can be read unchanged, and the first write adds the index.
 #[test]
 fn ledger_without_the_action_index_is_migrated_on_first_write() {
     for older in [
@@ -135,12 +134,12 @@ fn action_rows_are_verified_against_their_entries() {
     }
 }
 
-/// AA-13: a change of the catalog that was put behind another than the last is found, whichever
-/// program wrote the file.
+/// AA-13: verification finds a change of the catalog that does not follow the previous one, regardless of which program wrote the
+/// file.
 #[test]
 fn misplaced_catalog_change_is_found() {
     let grounds = with_actions();
-    // The change of before once more; the trigger demands the next number alone.
+    // Repeats an earlier change. The trigger checks only that entry numbers are consecutive.
     let replay = "INSERT INTO entry SELECT 9, kind, time, run, workspace, request, attempt, status, \
                   nodes, body FROM entry WHERE seq = 6";
     grounds.foreign().execute_batch(replay).unwrap();
@@ -155,7 +154,7 @@ fn misplaced_catalog_change_is_found() {
     );
 }
 
-/// AA-13: the signatures of changes of the catalog are always asked about.
+/// AA-13: the signatures of catalog changes are always checked.
 #[test]
 fn catalog_changes_are_checked_even_under_a_checkpoint() {
     let grounds = with_actions();

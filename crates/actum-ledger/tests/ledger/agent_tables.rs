@@ -38,7 +38,7 @@ fn columns(connection: &Connection, table: &str) -> Vec<String> {
     select.column_names().map(str::to_owned).collect()
 }
 
-/// A copy of a settled ledger in a directory of its own.
+/// Copies a settled ledger into a separate directory.
 fn copy(grounds: &Grounds, name: &str) -> PathBuf {
     let place = grounds.home.path().join(name);
     drop(fs::remove_dir_all(&place));
@@ -49,8 +49,8 @@ fn copy(grounds: &Grounds, name: &str) -> PathBuf {
     place
 }
 
-/// Makes a change without the checks of columns, and with the triggers removed and then restored.
-/// Returns whether it changed a row.
+/// Executes SQL that bypasses the column checks, with the triggers removed during the change and restored afterwards. Returns
+/// whether a row changed.
 fn change(place: &Path, sql: &str) -> bool {
     let connection = Connection::open(place.join(DATABASE)).unwrap();
     let triggers: Vec<(String, String)> = connection
@@ -79,7 +79,7 @@ fn reported_tables(result: &Verification) -> Vec<&'static str> {
     result.findings.iter().filter_map(|finding| table(&finding.subject)).collect()
 }
 
-/// AEC-8: each column of each row follows from an entry.
+/// AEC-8: each column of each row is derived from an entry.
 #[test]
 fn a_changed_column_of_any_agent_table_is_found() {
     let grounds = with_agents();
@@ -105,7 +105,7 @@ fn a_changed_column_of_any_agent_table_is_found() {
     }
 }
 
-/// AEC-8: a value that must be there and a value too many are found, too.
+/// AEC-8: missing and unexpected values are detected as well.
 #[test]
 fn removed_or_added_value_in_an_agent_row_is_found() {
     let grounds = with_agents();
@@ -128,7 +128,7 @@ fn removed_or_added_value_in_an_agent_row_is_found() {
     }
 }
 
-/// AEC-8: each row has an entry, and each entry a row.
+/// AEC-8: each row has an entry, and each entry has a row.
 #[test]
 fn removed_or_added_row_of_any_agent_table_is_found() {
     let grounds = with_agents();
@@ -166,7 +166,7 @@ fn removed_or_added_row_of_any_agent_table_is_found() {
     }
 }
 
-/// AEC-8: a row of another tenant is none of this ledger's.
+/// AEC-8: a row of another tenant does not belong in this ledger.
 #[test]
 fn agent_rows_of_another_tenant_are_found() {
     let grounds = with_agents();
@@ -180,7 +180,7 @@ fn agent_rows_of_another_tenant_are_found() {
     }
 }
 
-/// AEC-8: the database refuses whatever is no append, with each conflict clause.
+/// AEC-8: the database rejects every change that is not an append, with each conflict clause.
 #[test]
 fn agent_ledgers_reject_updates_deletes_and_replacements() {
     let grounds = with_agents();
@@ -212,7 +212,7 @@ fn refuses(connection: &Connection, sql: &str, message: &str) {
     assert!(error.to_string().contains(message), "{sql}: {error}");
 }
 
-/// AEC-7: the database itself refuses a second start, also one that would replace the first.
+/// AEC-7: the database itself rejects a second start, including one that would replace the first.
 #[test]
 fn database_rejects_a_second_start_of_a_step() {
     let grounds = with_agents();
@@ -244,14 +244,14 @@ fn database_rejects_a_second_start_of_a_step() {
             refuses(&connection, &start(clause, key), "the effect of a step starts once");
         }
     }
-    // The indexes refuse it without the trigger.
+    // The indexes reject it even without the trigger.
     connection.execute_batch("DROP TRIGGER agent_execution_ledger_claims").unwrap();
     for key in ["KEY", "zeroblob(32)"] {
         refuses(&connection, &start("", key), "UNIQUE constraint failed");
     }
 }
 
-/// AEC-8: no silent transitions.
+/// AEC-8: the current state cannot change without a new ledger row.
 #[test]
 fn current_state_rejects_all_but_the_newest_ledger_row() {
     let grounds = with_agents();
@@ -289,7 +289,7 @@ fn current_state_rejects_all_but_the_newest_ledger_row() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-17: the counters count outcomes and nothing else.
+/// AEC-17: only outcomes change the counters.
 #[test]
 fn slo_counters_accept_only_outcomes() {
     let grounds = with_agents();
@@ -318,7 +318,7 @@ fn slo_counters_accept_only_outcomes() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-17: a second effect under one key, which no store takes, is counted after it was planted.
+/// AEC-17: a second effect under one key, which no store accepts, is counted if it was inserted by force.
 #[test]
 fn a_planted_second_effect_is_counted_as_a_duplicate() {
     let grounds = with_agents();
@@ -356,7 +356,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
     assert_eq!(rebuilt(&grounds), 5);
     assert_eq!(rows(&connection, "agent_execution_current"), sound);
     assert!(grounds.verify().unwrap().is_sound());
-    // Rows that were falsified without the triggers are replaced, too.
+    // Rows that were forged while the triggers were removed are replaced as well.
     drop(connection);
     grounds.settle();
     let falsified = "UPDATE agent_execution_current SET state = 'SUCCEEDED', last_seq = 1";
@@ -366,7 +366,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
     assert!(grounds.verify().unwrap().is_sound());
     let connection = grounds.foreign();
     assert_eq!(rows(&connection, "agent_execution_current"), sound);
-    // What comes next changes the rebuilt rows as it changes others.
+    // Later entries update the rebuilt rows like any others.
     let ledger = grounds.ledger();
     let open = SampleStep::numbered(5);
     put(&ledger, vec![open.event(AgentEventKind::Outcome, AgentState::Succeeded).unwrap()]);
@@ -377,7 +377,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-8: a ledger without steps has nothing to rebuild.
+/// AEC-8: rebuilding a ledger without steps creates no rows.
 #[test]
 fn rebuild_without_steps_creates_no_rows() {
     let grounds = Grounds::new();
@@ -385,7 +385,7 @@ fn rebuild_without_steps_creates_no_rows() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-8. A flip that is not found left all stored data unchanged.
+/// AEC-8. If a flipped byte is not detected, all stored data must be unchanged.
 #[test]
 fn flipped_bytes_in_agent_tables_are_found_or_harmless() {
     let [refused, reported, harmless] =
@@ -394,7 +394,7 @@ fn flipped_bytes_in_agent_tables_are_found_or_harmless() {
     assert!(reported > refused && reported > harmless / 4);
 }
 
-/// AEC-8: an index that leads elsewhere is found.
+/// AEC-8: an index that contains wrong references is detected.
 #[test]
 fn a_changed_index_of_an_agent_table_is_found() {
     let grounds = with_agents();

@@ -1,4 +1,4 @@
-//! Steps of the agent core in a ledger: found again, in older ledgers, raced for, and checked by verification.
+//! Steps of the agent core in a ledger: lookup, migration of older ledgers, races, and verification.
 
 use std::process::Stdio;
 
@@ -25,9 +25,8 @@ pub(crate) fn put(ledger: &Ledger, entries: Vec<NewEntry>) {
     ledger.append(entries).wait().unwrap();
 }
 
-/// Requests for entries 1 to 15: a step that waits, starts, is rolled back and succeeds, an
-/// escalation that is resolved and one that is not. Then a step that fails, one that is open, and a
-/// waiver.
+/// Requests for entries 1 to 15. One step waits, starts, is rolled back and succeeds; one escalation is resolved and another is
+/// not. A failed step, an open step and a waiver follow.
 fn requests() -> Vec<Vec<NewEntry>> {
     let event = |number, event, state| {
         let slow = SampleStep { dispatch_us: number * 1_250_000, ..SampleStep::numbered(number) };
@@ -54,7 +53,7 @@ fn requests() -> Vec<Vec<NewEntry>> {
     ]
 }
 
-/// A settled ledger with these entries, on small pages.
+/// Creates a settled ledger with these entries and small pages.
 pub(crate) fn with_agents() -> Grounds {
     let grounds = Grounds::new();
     grounds.make_small();
@@ -69,7 +68,7 @@ fn goal(number: u64) -> CorrelationId {
     format!("goal-{number}").parse().unwrap()
 }
 
-/// AEC-8, AEC-9: the chain of a goal is found by an index, however long the log is.
+/// AEC-8, AEC-9: the chain of a goal is found through an index, regardless of the length of the log.
 #[test]
 fn steps_and_goals_are_found_without_a_log_scan() {
     let grounds = with_agents();
@@ -147,7 +146,7 @@ fn steps_and_goals_are_found_without_a_log_scan() {
     assert!(result.is_sound(), "{result:?}");
 }
 
-/// AEC-8: a store in memory has the rows of the database.
+/// AEC-8: a store in memory has the same rows as the database.
 #[test]
 fn memory_store_has_the_same_agent_steps_as_the_database() {
     let grounds = with_agents();
@@ -176,7 +175,7 @@ fn memory_store_has_the_same_agent_steps_as_the_database() {
     assert_eq!(store.tenant().unwrap(), view.tenant().unwrap());
 }
 
-/// AEC-8: a ledger of schema 7 is read as it is, and gets the tables with its next entry.
+/// AEC-8: a ledger of schema 7 can be read unchanged, and its next entry adds the tables.
 #[test]
 fn ledger_without_agent_tables_is_read_and_migrated() {
     let grounds = Grounds::new();
@@ -208,7 +207,7 @@ fn ledger_without_agent_tables_is_read_and_migrated() {
     assert!(result.is_sound() && result.entries == 8, "{result:?}");
 }
 
-/// AEC-7, AEC-8: an entry that no store takes is found, whichever program wrote the file.
+/// AEC-7, AEC-8: an entry that no store would accept is detected, regardless of which program wrote the file.
 #[test]
 fn out_of_order_agent_core_entries_are_found() {
     for (index, message) in [
@@ -238,7 +237,7 @@ fn out_of_order_agent_core_entries_are_found() {
     }
 }
 
-/// AEC-17: the signature of a waiver is checked whatever checkpoints cover; no other entry of the agent core has one.
+/// AEC-17: the signature of a waiver is checked even under a checkpoint. No other entry of the agent core is signed.
 #[test]
 fn waiver_signatures_are_always_checked() {
     let grounds = with_agents();
@@ -259,7 +258,7 @@ fn waiver_signatures_are_always_checked() {
     assert_eq!(checked, [EntryKind::SloWaived]);
 }
 
-/// AEC-9: an export has the entries of the agent core with their documents.
+/// AEC-9: an export contains the entries of the agent core with their documents.
 #[test]
 fn export_contains_agent_steps_with_their_documents() {
     let grounds = with_agents();
@@ -272,7 +271,7 @@ fn export_contains_agent_steps_with_their_documents() {
     assert_eq!(result.documents, 11);
 }
 
-/// AEC-8: the end of a dispatch is recorded when nothing new fits.
+/// AEC-8: a full log still accepts the outcome of a dispatch.
 #[test]
 fn full_log_accepts_step_outcomes_but_no_starts() {
     let grounds = with_agents();
@@ -300,10 +299,10 @@ fn full_log_accepts_step_outcomes_but_no_starts() {
     assert_eq!(grounds.view().open_agent_steps().unwrap(), []);
 }
 
-/// Steps that processes race for.
+/// Number of steps for which the processes compete.
 const STEPS: u64 = 30;
 
-/// Starts each step under a key of its own, and prints how many it started.
+/// Starts each step with a key of its own, and prints how many steps it started.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_starts_steps() {
@@ -327,7 +326,7 @@ fn child_that_starts_steps() {
     println!("\nstarted {started}");
 }
 
-/// AEC-7: whatever its key, the effect of a step is started by one process alone.
+/// AEC-7: only one process starts the effect of a step, even if each uses a different key.
 #[test]
 fn racing_processes_start_a_step_once() {
     let grounds = Grounds::new();
@@ -354,7 +353,7 @@ fn racing_processes_start_a_step_once() {
     assert!(result.is_sound() && result.entries == 3 * STEPS + 1, "{result:?}");
 }
 
-/// AEC-7: two handles of one process race for one step.
+/// AEC-7: two handles within one process compete for one step.
 #[test]
 fn racing_handles_in_one_process_start_a_step_once() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Alerts in a ledger: found again, in older ledgers, and after outside changes.
+//! Alerts in a ledger: lookup, migration of older ledgers, and detection of outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_ledger::Log;
@@ -8,7 +8,7 @@ use actum_record::ledger::EntryKind;
 
 const KINDS: [EntryKind; 2] = [EntryKind::AlertRaised, EntryKind::AlertSeen];
 
-/// A ledger with a run, two alerts, of which the second was seen.
+/// Creates a ledger with a run and two alerts, one of which was marked as seen.
 fn with_alerts() -> Grounds {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
@@ -22,7 +22,7 @@ fn with_alerts() -> Grounds {
     grounds
 }
 
-/// EX-18: by the index alone, however long the log is.
+/// EX-18: the lookup uses only the index, regardless of the length of the log.
 #[test]
 fn newest_alerts_are_found_by_index_alone() {
     let grounds = with_alerts();
@@ -42,7 +42,7 @@ fn newest_alerts_are_found_by_index_alone() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// EX-18: a ledger without alerts is read as it is, and gets the index when it is written.
+/// EX-18: a ledger without alerts can be read unchanged, and the first write adds the index.
 #[test]
 fn ledger_without_the_alert_index_is_read_and_migrated() {
     let grounds = Grounds::new();
@@ -62,7 +62,7 @@ fn ledger_without_the_alert_index_is_read_and_migrated() {
     assert!(result.is_sound() && result.entries == 6, "{result:?}");
 }
 
-/// EX-18, AEC-8: an outside change of an alert is found.
+/// EX-18, AEC-8: a change of an alert by another program is detected.
 #[test]
 fn alert_rows_are_verified_against_their_entries() {
     let after = |change: &str| {

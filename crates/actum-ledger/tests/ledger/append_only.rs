@@ -1,4 +1,4 @@
-//! The database refuses whatever is no append.
+//! The database rejects every change that is not an append.
 
 use crate::grounds::{Grounds, fill};
 use actum_ledger::Log;
@@ -64,7 +64,7 @@ fn database_rejects_every_update_delete_and_replace() {
     assert!(before.is_sound());
 }
 
-/// Changes that the triggers do not stop are found.
+/// Changes made while the triggers are missing are detected.
 #[test]
 fn dropped_trigger_is_found() {
     let grounds = Grounds::new();

@@ -1,5 +1,5 @@
-//! Suite that every store must pass, for both stores: SQLite, and one that is made of public items
-//! alone, as a store in another crate is.
+//! Conformance suite that every store must pass, run on SQLite and on a store that uses only public items, as a store in another
+//! crate would.
 
 use actum_core::Status;
 use actum_ledger::conformance::sample::SampleRun;
@@ -24,7 +24,7 @@ fn memory_store_passes_the_conformance_suite() {
     check(&mut make).unwrap();
 }
 
-/// A store in memory with the entries of some runs.
+/// Returns a store in memory with the entries of several runs.
 fn filled() -> MemoryStore {
     let mut store = MemoryStore::new();
     let mut take = |entry| {
@@ -40,7 +40,7 @@ fn filled() -> MemoryStore {
     store
 }
 
-/// AEC-8: a log is verified in whatever store it is.
+/// AEC-8: a log is verified in the same way in any store.
 #[test]
 fn log_outside_a_database_is_read_and_verified() {
     let store = filled();
@@ -50,7 +50,7 @@ fn log_outside_a_database_is_read_and_verified() {
     check_snapshot(&view).unwrap();
 }
 
-/// AEC-11: damage is found in whatever store it is.
+/// AEC-11: damage is detected in any store.
 #[test]
 fn damage_to_a_log_outside_a_database_is_found() {
     let (mut store, sound) = (filled(), filled());

@@ -1,4 +1,4 @@
-//! Processes that are killed while they append.
+//! Processes that are killed while they append entries.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use actum_core::RunId;
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::SampleRun;
 
-/// Appends from several threads until it is killed, and prints the answers.
+/// Appends from several threads until it is killed, and prints the results.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_appends() {
@@ -47,7 +47,7 @@ fn acknowledged_entries_survive_a_kill_at_any_moment() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let reader = std::thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>());
-        // From before the ledger is open to after hundreds of appends.
+        // The delay ranges from before the ledger is opened to after hundreds of appends.
         std::thread::sleep(Duration::from_micros(3000 + round * round * 700));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -69,7 +69,7 @@ fn acknowledged_entries_survive_a_kill_at_any_moment() {
             let row = view.run(*run).unwrap().unwrap();
             assert_eq!(row.started, *index);
         }
-        // Both entries of a request came together.
+        // Both entries of a request are appended together.
         assert_eq!((result.runs % 2, result.runs + 1), (0, result.entries));
     }
     println!("{} acknowledged entries outlived 25 kills", acknowledged.len());

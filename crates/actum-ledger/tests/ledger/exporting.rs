@@ -1,4 +1,4 @@
-//! A ledger in one file, verified without the database.
+//! A ledger exported to one file, which is verified without the database.
 
 use crate::grounds::{Grounds, fill};
 use actum_core::canonical::to_vec;
@@ -28,7 +28,7 @@ fn small() -> Grounds {
     fill(&ledger, 0..2);
     ledger.checkpoint().wait().unwrap();
     fill(&ledger, 2..3);
-    // A document that an earlier entry named already.
+    // Use the same document as an earlier entry.
     let bundle = SampleRun::numbered(0, 0).bundle;
     let again = SampleRun { bundle, ..SampleRun::numbered(9, 0) };
     ledger.append(vec![again.started().unwrap()]).wait().unwrap();
@@ -107,7 +107,7 @@ fn export_of_a_newer_format_is_rejected() {
     );
 }
 
-/// FE-14. The rest of the receipt may be in order, and its author may hold the key.
+/// FE-14: a receipt with a wrong start entry is detected even if its other content and its signature are valid.
 #[test]
 fn receipt_that_names_a_wrong_start_entry_is_found() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Grounds of the tests: a home with keys and a ledger, and actions on them.
+//! Test fixture: a home with keys and a ledger, and operations on them.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ impl Grounds {
         Self { _directory: Some(directory), ..grounds }
     }
 
-    /// Makes grounds that stay, in `home`.
+    /// Creates a fixture in `home` that is not removed afterwards.
     pub fn at(home: &Path) -> Self {
         let home = LedgerHome::open(home).unwrap();
         let keys = Arc::new(Keys::open(&home, now()).unwrap());
@@ -49,7 +49,7 @@ impl Grounds {
         Ledger::open(&self.home, &TenantId::default(), Arc::clone(&self.keys), Arc::new(now))
     }
 
-    /// Directory of the ledger, made already.
+    /// Returns the directory of the ledger, which already exists.
     pub fn place(&self) -> PathBuf {
         self.home.tenant(&TenantId::default()).unwrap().path().to_owned()
     }
@@ -62,7 +62,7 @@ impl Grounds {
         LedgerView::open(&self.home, &TenantId::default()).unwrap().unwrap()
     }
 
-    /// A ledger with pages so small that there are many of them.
+    /// Creates a ledger with a small page size, so that it has many pages.
     pub fn make_small(&self) {
         let options = SqliteOptions { page_bytes: 512, ..SqliteOptions::default() };
         let mut first = |_| Ok(actum_ledger::conformance::sample::log_started().unwrap());
@@ -73,7 +73,7 @@ impl Grounds {
         self.verify_at(&self.place())
     }
 
-    /// Verifies a copy of the ledger.
+    /// Verifies the ledger in the directory `place`.
     pub fn verify_at(&self, place: &Path) -> Result<Verification, LedgerError> {
         let view = LedgerView::open_directory(place)?;
         let gone = LedgerError::Damaged { message: "it is gone".to_owned() };
@@ -82,7 +82,7 @@ impl Grounds {
         verify(&view.ok_or(gone)?, &mut checks, &mut |_| {})
     }
 
-    /// Returns a check that a checkpoint is signed by the keys of this home.
+    /// Returns a function that checks that a checkpoint is signed by the keys of this home.
     pub fn check(&self) -> impl FnMut(&str) -> Result<(), String> + '_ {
         |note| match verify_checkpoint(note.as_bytes(), self.keys.keyring()) {
             Ok(_) => Ok(()),
@@ -90,12 +90,12 @@ impl Grounds {
         }
     }
 
-    /// Opens the database without actum, as any program can.
+    /// Opens the database directly with SQLite, as any other program could.
     pub fn foreign(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.database()).unwrap()
     }
 
-    /// Moves the log of the database into the database, and removes the log.
+    /// Moves the write-ahead log into the database and removes the log file.
     pub fn settle(&self) {
         let taken = self
             .foreign()
@@ -107,19 +107,19 @@ impl Grounds {
     }
 }
 
-/// Statements that take away the tables of version 8 of the schema, with their indexes and triggers.
+/// SQL statements that drop the tables of schema version 8, with their indexes and triggers.
 pub const WITHOUT_AGENT: &str = "DROP INDEX entry_slo_waived; \
      DROP TABLE agent_execution_current; DROP TABLE agent_slo_minute; \
      DROP TABLE agent_execution_ledger; DROP TABLE agent_execution_access_decision_ledger; \
      DROP TABLE agent_execution_confirmation_ledger; DROP TABLE agent_intake_resolved_ledger;";
 
-/// Both entries of a run, of which the first will be entry `started`.
+/// Returns both entries of a run, of which the first gets the index `started`.
 pub fn whole(number: u64, started: u64) -> Vec<NewEntry> {
     let run = SampleRun::numbered(number, number % 3);
     vec![run.started().unwrap(), run.done(Status::Succeeded, started).unwrap()]
 }
 
-/// Appends a run, one entry after the other, at any indexes.
+/// Appends the two entries of a run one after the other, at any indexes.
 pub fn put(ledger: &Ledger, number: u64) -> [Appended; 2] {
     let run = SampleRun::numbered(number, number % 3);
     let one = |entry| ledger.append(vec![entry]).wait().unwrap().remove(0);
@@ -128,14 +128,14 @@ pub fn put(ledger: &Ledger, number: u64) -> [Appended; 2] {
     [started, done]
 }
 
-/// Runs, one after another.
+/// Appends several runs, one after the other.
 pub fn fill(ledger: &Ledger, runs: std::ops::Range<u64>) {
     for number in runs {
         put(ledger, number);
     }
 }
 
-/// This test program once more, for the ignored test `name`.
+/// Returns a command that runs this test binary with only the ignored test `name`.
 pub fn child(name: &str, place: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads", "1"]);
@@ -143,7 +143,7 @@ pub fn child(name: &str, place: &Path) -> Command {
     command
 }
 
-/// Starts a child behind a line of shell, which ends with `exec \"$@\"`.
+/// Like `child`, but starts the test through a shell script that ends with `exec \"$@\"`.
 pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
@@ -152,12 +152,12 @@ pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
     command
 }
 
-/// Directory that was given to a child.
+/// Returns the directory that the parent passed to this child.
 pub fn given_place() -> PathBuf {
     std::env::var_os("ACTUM_TEST_PLACE").unwrap().into()
 }
 
-/// In a child: the ledger of the home it was given.
+/// In a child process, opens the ledger of the home that the parent passed.
 pub fn given_ledger() -> Ledger {
     let home = LedgerHome::open(&given_place()).unwrap();
     let keys = Arc::new(Keys::open(&home, now()).unwrap());

@@ -1,4 +1,4 @@
-//! Home of the ledger: entries that are made, and entries that are refused.
+//! The home of the ledger: which files are created, and which existing ones are rejected.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -40,7 +40,7 @@ fn refusal(path: &Path) -> HomeError {
     refused
 }
 
-/// All below a directory, with the mode of each.
+/// Lists everything below a directory with its mode.
 fn tree(path: &Path) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     let mut open = vec![path.to_owned()];
@@ -65,7 +65,7 @@ fn check_root() {
     );
 }
 
-/// A file system in memory of its own, gone with this value.
+/// A private in-memory file system that is unmounted when the value is dropped.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -183,7 +183,7 @@ fn symlink_or_non_directory_as_home_is_rejected() {
     for path in [link.clone(), root.join("link/"), root.join("link/.")] {
         assert!(matches!(refusal(&path), HomeError::Symlink { what: Thing::Directory, .. }));
     }
-    // A caller that opens a home below a link resolves the path first, once.
+    // A caller that opens a home below a symlink resolves the path once beforehand.
     symlink(&root, root.join("way")).unwrap();
     assert!(matches!(refusal(&root.join("way/real")), HomeError::Symlink { .. }));
     symlink(root.join("nowhere"), root.join("dangling")).unwrap();
@@ -298,8 +298,7 @@ fn home_may_be_a_mount_point_on_another_file_system() {
     }
 }
 
-/// AEC-11: at whichever step the disk becomes full, the existing files are used or made again, and
-/// never half of them.
+/// AEC-11: a full disk at any step leaves only complete files, which the next use keeps or creates again.
 #[test]
 fn full_disk_during_first_use_leaves_no_partial_files() {
     let (_directory, root) = directory();

@@ -1,4 +1,4 @@
-//! Keys: made once, kept, rotated, and refused if they are unsound.
+//! Keys are created once, kept, rotated, and rejected if they are invalid.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -50,7 +50,7 @@ fn newest(home: &LedgerHome) -> KeyEntry {
     keys.keyring().newest(ROLE).unwrap().clone()
 }
 
-/// Writes a keyring as a user could who edits it by hand.
+/// Edits a keyring as a user could do by hand.
 fn edit(home: &LedgerHome, edit: impl Fn(&mut KeyEntry)) {
     let keyring = Keyring::read(&fs::read(keyring_path(home)).unwrap()).unwrap();
     let mut keys = keyring.keys().to_vec();
@@ -93,7 +93,7 @@ fn first_use_creates_a_result_key_and_a_checkpoint_key() {
     assert!(matches!(keys.signer(KeyRole::Lease, at(0)), Err(KeyError::NoKey { .. })));
 }
 
-/// FE-14: no message and no debug output holds a private key, and no two keys are alike.
+/// FE-14: no error message or debug output contains a private key, and all keys differ.
 #[test]
 fn private_keys_never_appear_in_errors_or_debug_output() {
     let (_directory, home) = home();
@@ -110,7 +110,7 @@ fn private_keys_never_appear_in_errors_or_debug_output() {
 
 const PLACE: &str = "ACTUM_TEST_HOME";
 
-/// One of the processes of the tests below; alone it does nothing.
+/// Child process of the following tests. It does nothing when run directly.
 #[test]
 fn one_of_many_processes() {
     let Some(path) = std::env::var_os(PLACE) else { return };
@@ -123,7 +123,7 @@ fn one_of_many_processes() {
     println!("signer {id}");
 }
 
-/// Returns the keys with which processes that start at the same time sign.
+/// Returns the keys that concurrently started processes use for signing.
 fn signers_of_many(path: &Path, rotate: bool) -> Vec<String> {
     let children: Vec<_> = (0..16)
         .map(|_| {
@@ -188,14 +188,14 @@ fn rotated_key_stays_valid_for_a_grace_period() {
     for keys in [&keys, &stale] {
         assert_eq!(keys.signer(ROLE, now).unwrap().key_id(), rotated.new.id);
     }
-    // What it signed at its end still counts, and the other role has its key.
+    // Signatures from the end of its validity are still accepted, and the other role has its own key.
     expected.valid(old.id.as_str(), ROLE, at(11 * LEEWAY_MICROS)).unwrap();
     expected.valid(old.id.as_str(), ROLE, at(11 * LEEWAY_MICROS + 1)).unwrap_err();
     assert_eq!(expected.newest(KeyRole::Checkpoint), before.newest(KeyRole::Checkpoint));
     assert!(key_path(&home, &old).exists());
 }
 
-/// FE-14: a first use that was killed is begun again, and its leftovers sign nothing.
+/// FE-14: an interrupted first use starts again, and leftover keys sign nothing.
 #[test]
 fn interrupted_first_use_is_restarted() {
     let (_directory, home) = home();
@@ -218,8 +218,7 @@ fn interrupted_first_use_is_restarted() {
     }
 }
 
-/// FE-14: a process that is killed between the new key and the keyring leaves a key that is used for
-/// nothing, and the next call works.
+/// FE-14: a process killed between creating the key and updating the keyring leaves an unused key, and the next call succeeds.
 #[test]
 fn interrupted_rotation_keeps_the_old_key_active() {
     let (_directory, home) = home();
@@ -241,8 +240,7 @@ fn interrupted_rotation_keeps_the_old_key_active() {
     assert!(key_path(&home, &cut_off).exists(), "nothing that could be a key is removed");
 }
 
-/// FE-14: names that were in memory alone when their process was killed are made durable before
-/// they are used.
+/// FE-14: names that were not yet durable when their process was killed are made durable before they are used.
 #[test]
 fn lock_file_records_that_the_home_is_durable() {
     let (_directory, home) = home();
@@ -342,7 +340,7 @@ fn missing_key_is_reported_and_not_recreated() {
     signer(&home, at(0)).unwrap();
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     assert!(matches!(signer(&home, at(0)), Err(KeyError::NoFile { .. })));
-    // A caller of it gets a new key, about which the old one says nothing.
+    // The role gets a new key that the missing key cannot vouch for.
     let rotated = rotate(&mut keys, at(1)).unwrap();
     assert!(rotated.signer.is_none());
     assert_eq!(signer(&home, at(1)).unwrap().key_id(), rotated.new.id);
@@ -367,7 +365,7 @@ fn wrong_or_invalid_key_file_is_rejected() {
         );
         assert!(is_reported, "{refused}");
     }
-    // One bit of the private key makes it another key.
+    // A single flipped bit makes it a different private key.
     for at_byte in [50, 70, 90] {
         let mut bytes = sound.clone();
         bytes[at_byte] = if bytes[at_byte] == b'A' { b'B' } else { b'A' };
@@ -388,7 +386,7 @@ fn changed_keyring_bytes_are_detected_or_leave_the_same_keys() {
         fs::write(keyring_path(&home), &bytes).unwrap();
         let read = Keys::open(&home, at(0)).map(|keys| keys.keyring().clone());
         if let Ok(read) = read {
-            // Times are not bound to a key, and only the owner can write here.
+            // The validity times are not covered by the key, but only the owner can edit them.
             let ids = |ring: &Keyring| {
                 ring.keys().iter().map(|key| (key.id.clone(), key.public)).collect::<Vec<_>>()
             };
@@ -424,7 +422,7 @@ fn keyring_of_a_newer_version_is_neither_read_nor_written() {
 fn clock_before_the_key_validity_is_reported() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
-    // It may be set right a little.
+    // A small correction of the clock is tolerated.
     keys.signer(ROLE, at(-LEEWAY_MICROS)).unwrap();
     let early = at(-LEEWAY_MICROS - 1);
     let refused = keys.signer(ROLE, early).unwrap_err();
@@ -503,7 +501,7 @@ fn keys_of(home: &LedgerHome) -> Vec<KeyEntry> {
     Keyring::read(&fs::read(keyring_path(home)).unwrap()).unwrap().keys().to_vec()
 }
 
-/// D-7: Biscuit needs the secret of the lease key, and nothing needs that of another role.
+/// D-7: only the secret of the lease key is exposed, because Biscuit needs it, and no other role does.
 #[test]
 fn only_the_lease_key_exposes_its_secret() {
     let (_directory, home) = home();

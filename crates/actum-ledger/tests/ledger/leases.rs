@@ -1,4 +1,4 @@
-//! Leases and file tasks in a ledger: found again, in older ledgers, raced for, and changed behind its back.
+//! Leases and file tasks in a ledger: lookup, migration of older ledgers, races, and detection of outside changes.
 
 use std::process::Stdio;
 
@@ -36,8 +36,8 @@ fn task(name: &str) -> TaskName {
     name.parse().unwrap()
 }
 
-/// Entries 1 to 8: a lease that is granted, used by a run and by two file tasks, of which one ends.
-/// Then a task that was refused, and a revoked block.
+/// Returns entries 1 to 8: a lease is granted, and a run and two file tasks use it, of which one ends. Then a task is rejected and
+/// a block is revoked.
 fn entries() -> Vec<NewEntry> {
     let first = SampleLease::numbered(1, Some(9));
     let started = file_task_started("move-1", &lease(), &[under(2, &lease())]).unwrap();
@@ -70,7 +70,7 @@ fn messages(result: &Verification) -> String {
     result.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// FE-17, FE-11: by an index, however long the log is.
+/// FE-17, FE-11: lookups use an index and do not depend on the length of the log.
 #[test]
 fn leases_and_open_file_tasks_are_found_without_a_log_scan() {
     let grounds = with_leases();
@@ -104,7 +104,7 @@ fn leases_and_open_file_tasks_are_found_without_a_log_scan() {
     assert!(result.is_sound(), "{result:?}");
 }
 
-/// FE-17, AEC-8: a store in memory has the rows of the database.
+/// FE-17, AEC-8: an in-memory store contains the same rows as the database.
 #[test]
 fn memory_store_has_the_same_lease_rows_as_the_database() {
     let grounds = with_leases();
@@ -127,7 +127,7 @@ fn memory_store_has_the_same_lease_rows_as_the_database() {
     assert_eq!(store.open_file_tasks().unwrap(), view.open_file_tasks().unwrap());
 }
 
-/// FE-17: a ledger without leases is read as it is, and gets the tables when it is written.
+/// FE-17: a ledger without lease tables can be read as it is, and the tables are added on the first write.
 #[test]
 fn ledger_without_lease_tables_is_read_and_migrated() {
     let grounds = Grounds::new();
@@ -196,15 +196,15 @@ fn changed_rows_of_leases_and_file_tasks_are_found() {
     assert_eq!(subjects, [&Subject::Lease(SampleLease::numbered(1, None).id())]);
 }
 
-/// AEC-8. A flip that is not found left all stored data unchanged.
+/// AEC-8: every flipped byte is either detected or leaves all stored data unchanged.
 #[test]
 fn flipped_bytes_in_a_lease_ledger_are_found_or_harmless() {
-    // Most of its small tables is empty pages.
+    // Its small tables consist mostly of empty pages.
     let [refused, reported, _] = flip_every_byte(&with_leases());
     assert!(reported * 2 > refused);
 }
 
-/// FE-17, FE-11: an entry that no store takes is found, whichever program wrote the file.
+/// FE-17, FE-11: an entry that no store would accept is detected, whichever program wrote it.
 #[test]
 fn out_of_order_lease_entries_are_found() {
     for (index, message) in [
@@ -230,8 +230,7 @@ fn out_of_order_lease_entries_are_found() {
     }
 }
 
-/// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of
-/// results with receipts.
+/// FE-17: signatures of grants and revocations are checked even under a checkpoint, and those of results together with receipts.
 #[test]
 fn lease_signatures_are_checked_even_under_a_checkpoint() {
     let grounds = with_leases();
@@ -261,7 +260,7 @@ fn lease_signatures_are_checked_even_under_a_checkpoint() {
     assert_eq!(checked(Receipts::All), all);
 }
 
-/// FE-14: an export is verified as the log, and a result that no checkpoint covers by its own signature.
+/// FE-14: an export is verified like the log, and a result outside all checkpoints is verified by its own signature.
 #[test]
 fn export_contains_leases_with_their_documents() {
     let grounds = with_leases();
@@ -281,7 +280,7 @@ fn export_contains_leases_with_their_documents() {
     assert_eq!(checked, [LeaseGranted, LeaseRevoked, FileTaskEnded, FileTaskEnded]);
 }
 
-/// FE-17: a lease can be revoked when nothing new fits.
+/// FE-17: a lease can still be revoked when the log accepts nothing new.
 #[test]
 fn full_log_accepts_revocations_and_task_ends_but_no_grants() {
     let grounds = with_leases();
@@ -305,7 +304,7 @@ fn full_log_accepts_revocations_and_task_ends_but_no_grants() {
     assert!(matches!(error.refusal(), Some(Refusal::LeaseRevoked { revoked: 9, .. })), "{error}");
 }
 
-/// Uses a lease as often as it can, and prints how often that was.
+/// Child process: uses a lease as often as possible and prints the number of uses.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_uses_a_lease() {
@@ -323,10 +322,10 @@ fn child_that_uses_a_lease() {
     println!("\nused {used}");
 }
 
-/// Uses of the lease that processes race for.
+/// Number of uses of the lease for which the processes compete.
 const USES: u64 = 40;
 
-/// FE-17: the ledger counts the uses, so that no two processes get the last one.
+/// FE-17: the ledger counts uses, so that two processes never both get the last one.
 #[test]
 fn only_one_racing_process_gets_the_last_use_of_a_lease() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Public API of the ledger: storage, access and tamper detection.
+//! The public API of the ledger: storage, access and tamper detection.
 #![allow(
     clippy::disallowed_methods,
     clippy::panic,

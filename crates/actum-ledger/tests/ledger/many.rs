@@ -1,4 +1,4 @@
-//! Many processes and threads that append at once: all get a turn.
+//! Many processes and threads append concurrently, and each of them gets its turn.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use actum_ledger::{Appended, LedgerError, Log, Refusal};
 const PROCESSES: u64 = 16;
 const OF_EACH: u64 = 40;
 
-/// Appends its share, one by one, and prints the time of the slowest.
+/// Child process: appends its share of entries one by one, and prints the duration of the slowest append.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_appends_its_share() {
@@ -28,7 +28,7 @@ fn child_that_appends_its_share() {
     println!("\nslowest {} {own}", slowest.as_micros());
 }
 
-/// The writer cannot wait for its own end.
+/// The writer thread can drop the last handle, although it cannot join itself.
 #[test]
 fn last_handle_may_be_dropped_by_the_writer_thread() {
     let grounds = Grounds::new();
@@ -46,7 +46,7 @@ fn last_handle_may_be_dropped_by_the_writer_thread() {
     assert_eq!(answer.wait().unwrap(), 1);
 }
 
-/// AEC-8. SQLite's own way of waiting lets some wait for seconds.
+/// AEC-8: with SQLite's own busy handler, some processes would wait for seconds.
 #[test]
 fn sixteen_processes_append_concurrently_without_starvation() {
     let grounds = Grounds::new();
@@ -79,7 +79,7 @@ fn sixteen_processes_append_concurrently_without_starvation() {
     let result = grounds.verify().unwrap();
     assert!(result.is_sound(), "{:?}", result.findings);
     assert_eq!(result.entries, 1 + PROCESSES * OF_EACH * 2);
-    // A turn of all of them takes a sixteenth of the whole; a starving one waits for most of it.
+    // A fair turn takes a sixteenth of the total time, and a starving process waits for most of it.
     let (most, bound) = (slowest.last().unwrap(), all.as_micros() / 3 + 1_000_000);
     assert!(u128::from(*most) < bound, "the slowest append took {most} us");
 }
@@ -108,7 +108,7 @@ fn sixty_four_threads_append_concurrently_without_mixed_entries() {
     assert_eq!((result.entries, result.runs, result.open_runs), (1 + 64 * 20 * 2, 64 * 20, 0));
 }
 
-/// AEC-8. All later ones are refused, however the writer combines them.
+/// AEC-8: all repetitions are rejected, however the writer batches them.
 #[test]
 fn sixty_four_threads_with_one_request_start_one_run() {
     let grounds = Grounds::new();

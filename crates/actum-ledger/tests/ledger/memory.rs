@@ -1,4 +1,4 @@
-//! Store in memory, for tests: like a store outside this crate, it uses public items alone.
+//! An in-memory store for tests. Like a store outside this crate, it uses only public items.
 
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -24,10 +24,10 @@ use actum_record::lease::{LeaseId, TaskName};
 use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_record::merkle::{Frontier, Node, leaf_hash};
 
-/// A ledger that ends with its process. A copy of it is a snapshot.
+/// A ledger that exists only in memory. A clone of it is a snapshot.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemoryStore {
-    /// The entries, which a test may damage.
+    /// Entries of the ledger, which tests may damage.
     pub(crate) entries: Vec<Entry>,
     frontier: Frontier,
     nodes: Vec<Digest>,
@@ -41,7 +41,7 @@ pub(crate) struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty one, without a first entry.
+    /// Creates an empty store without a first entry.
     pub(crate) fn new() -> Self {
         Self::default()
     }

@@ -1,4 +1,4 @@
-//! Long entries and documents are stored compressed, and have the same bytes for all readers.
+//! Long entries and documents are compressed in storage, and every reader gets the original bytes.
 
 use crate::grounds::Grounds;
 use actum_core::{Digest, Status};
@@ -7,7 +7,7 @@ use actum_ledger::export::{self, export};
 use actum_ledger::verify::{Checks, Receipts, Subject};
 use actum_ledger::{LOG_BYTES_MAX, LedgerError, Log, Refusal};
 
-/// A run that names a thousand long paths, as its bundle does.
+/// Returns a run whose bundle lists a thousand long paths.
 fn long_run() -> SampleRun {
     let path = |n| format!("\"{}{n}.txt\"", "directory/".repeat(40));
     let paths: Vec<String> = (0..1000).map(path).collect();
@@ -15,7 +15,7 @@ fn long_run() -> SampleRun {
     SampleRun { bundle, label_bytes: 100_000, ..SampleRun::numbered(0, 0) }
 }
 
-/// A ledger with that run in it.
+/// Creates a ledger that contains the long run.
 fn filled() -> Grounds {
     let grounds = Grounds::new();
     grounds.ledger().append(vec![long_run().started().unwrap()]).wait().unwrap();
@@ -23,7 +23,7 @@ fn filled() -> Grounds {
     grounds
 }
 
-/// AEC-8: a column stores a twentieth, and reading, verifying and exporting return all of it.
+/// AEC-8: compressed columns take a twentieth of the size, and reading, verifying and exporting return the original bytes.
 #[test]
 fn long_entries_and_documents_are_compressed_transparently() {
     let grounds = filled();
@@ -49,7 +49,7 @@ fn long_entries_and_documents_are_compressed_transparently() {
     assert!(verified.is_sound(), "{verified:?}");
 }
 
-/// AEC-8: bytes that cannot be unpacked are named, by verification and by readers.
+/// AEC-8: verification and readers both report bytes that cannot be decompressed.
 #[test]
 fn damaged_compressed_bytes_are_found() {
     for (table, column, subject) in
@@ -74,7 +74,7 @@ fn damaged_compressed_bytes_are_found() {
     }
 }
 
-/// AEC-8: a log with a limit takes nothing new beyond it, and ends what was started.
+/// AEC-8: a full log accepts no new runs but still ends those that have started.
 #[test]
 fn full_log_starts_no_runs_but_ends_started_ones() {
     let grounds = Grounds::new();
@@ -92,7 +92,7 @@ fn full_log_starts_no_runs_but_ends_started_ones() {
         assert!(matches!(error.refusal(), Some(Refusal::LogFull { max: 1, .. })), "{error}");
     }
     assert_eq!(grounds.view().size().unwrap(), before);
-    // An undo has a sixteenth of the limit beyond it.
+    // An undo may exceed the limit by a sixteenth.
     let full = |error: &LedgerError| match error.refusal() {
         Some(Refusal::LogFull { bytes, .. }) => Some(*bytes),
         _ => None,
@@ -104,7 +104,7 @@ fn full_log_starts_no_runs_but_ends_started_ones() {
     undo.undoes = Some(open.run);
     assert_eq!(full(&ledger.append(another()).wait().unwrap_err()), Some(bytes));
     ledger.append(vec![undo.started().unwrap()]).wait().unwrap();
-    // Undo and redo in turn do not use up the reserve.
+    // Alternating undo and redo does not use up the reserve.
     let mut redo = SampleRun::numbered(6, 0);
     redo.undoes = Some(undo.run);
     assert!(full(&ledger.append(vec![redo.started().unwrap()]).wait().unwrap_err()).is_some());

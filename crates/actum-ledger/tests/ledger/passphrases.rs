@@ -1,4 +1,4 @@
-//! Keys that a passphrase protects: opened with it alone, by us and by OpenSSL.
+//! Keys protected by a passphrase, which only that passphrase opens, in actum and in OpenSSL.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -49,7 +49,7 @@ fn is_signed(key: &PublicKey, signature: &[u8; 64]) -> bool {
     key.verify_strict(b"message", &Signature::from_bytes(signature)).is_ok()
 }
 
-/// FE-14, AA-5: the file alone is not enough to approve.
+/// FE-14, AA-5: the key file without the passphrase is not enough to approve anything.
 #[test]
 fn encrypted_key_signs_only_with_its_passphrase() {
     let (_directory, home, mut keys) = keys();
@@ -87,10 +87,10 @@ fn encrypted_key_signs_only_with_its_passphrase() {
             path.display()
         )
     );
-    // Its time counts as that of any key.
+    // Its validity period applies as for any other key.
     let early = keys.unlock(ROLE, at(-LEEWAY_MICROS - 1), &passphrase(OPEN));
     assert!(matches!(early, Err(KeyError::TooEarly { .. })));
-    // A passphrase that protects nothing is not taken for one that does.
+    // A passphrase is not accepted for a key that has none.
     let open = keys.unlock(KeyRole::Result, at(0), &passphrase(OPEN));
     assert!(matches!(open, Err(KeyError::Unprotected { .. })), "{open:?}");
 }
@@ -104,7 +104,7 @@ fn changed_or_swapped_encrypted_key_file_is_rejected() {
     let other = others.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);
     let sound = fs::read(&path).unwrap();
-    // The start of the chain is not covered by any check of the format: it is the seed that is lost.
+    // The format does not authenticate the start of the cipher chain, so damage there changes the seed.
     let data = sound.len() - 60;
     let mut changed = sound.clone();
     changed[data] = if changed[data] == b'A' { b'B' } else { b'A' };
@@ -144,8 +144,7 @@ fn first_key_of_a_role_is_created_once() {
     assert_eq!((keys.keyring().keys().len(), approval_files(&home)), (3, 1));
 }
 
-/// FE-14: a process that is killed between the key and the keyring leaves a key that is used for
-/// nothing.
+/// FE-14: a process killed between creating the key and updating the keyring leaves an unused key.
 #[test]
 fn interrupted_first_key_creation_is_restarted() {
     let (_directory, home, mut keys) = keys();
@@ -191,7 +190,7 @@ fn full_keyring_blocks_the_first_key() {
     assert_eq!(approval_files(&home), 0);
 }
 
-/// AA-5: a key that signs unattended cannot wait for a passphrase.
+/// AA-5: keys that sign unattended cannot have a passphrase.
 #[test]
 fn only_operator_keys_can_have_a_passphrase() {
     let (_directory, home, mut keys) = keys();
@@ -250,7 +249,7 @@ fn unproven_key_waits_a_day_and_can_be_denied() {
     let lost = Passphrases { old: None, new: Some(&second) };
     let denied = keys.rotate(ROLE, at(3), lost).unwrap();
     assert!(denied.signer.is_none() && denied.new.unproven);
-    // The old key stays in force meanwhile, and no third one comes in between.
+    // The old key remains in force until then, and no third key can be created.
     assert_eq!(keys.unlock(ROLE, at(3), &first).unwrap().key_id(), made.id);
     let refused = keys.rotate(ROLE, at(4), lost).unwrap_err();
     assert!(matches!(&refused, KeyError::Waiting { id, .. } if *id == denied.new.id), "{refused}");
@@ -265,7 +264,7 @@ fn unproven_key_waits_a_day_and_can_be_denied() {
     assert_eq!(keys.unlock(ROLE, at(5 + WAIT_MICROS), &first).unwrap().key_id(), made.id);
     assert_eq!(keys.unlock(ROLE, due, &second).unwrap().key_id(), admitted.id);
     assert!(matches!(keys.deny(ROLE, due), Err(KeyError::NoneWaiting { .. })));
-    // Its successors stay unproven, and need not wait.
+    // Keys that follow an unproven key are unproven too, but need not wait.
     let both = Passphrases { old: Some(&second), new: Some(&first) };
     let next = keys.rotate(ROLE, due, both).unwrap().new;
     assert!(next.unproven && next.not_before < due);
@@ -295,7 +294,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// FE-14: another program opens a key that we protected, and we open one that it protected.
+/// FE-14: OpenSSL can open keys that actum encrypted, and vice versa.
 #[test]
 fn encrypted_keys_are_interoperable_with_openssl() {
     let (directory, home, mut keys) = keys();
@@ -311,13 +310,13 @@ fn encrypted_keys_are_interoperable_with_openssl() {
     let mut write = vec!["pkcs8", "-topk8", "-in", text(&path), "-out", text(&changed)];
     write.extend(["-passin", "env:OLD", "-passout", "env:NEW", "-v2", "aes-256-cbc"]);
     let both = [("OLD", OPEN), ("NEW", "another one")];
-    // The default of OpenSSL is weaker, and is not our scheme.
+    // The default scheme of OpenSSL is weaker, and is rejected.
     assert!(openssl(&write, &both).status.success());
     let sound = fs::read(&path).unwrap();
     fs::write(&path, fs::read(&changed).unwrap()).unwrap();
     let refused = keys.unlock(ROLE, at(0), &passphrase("another one"));
     assert!(matches!(refused, Err(KeyError::OtherProtection { .. })), "{refused:?}");
-    // It is as good as lost, and can be replaced.
+    // Such a key counts as lost and can be replaced.
     assert!(matches!(keys.protection(ROLE, at(0)), Err(KeyError::OtherProtection { .. })));
 
     fs::write(&path, sound).unwrap();

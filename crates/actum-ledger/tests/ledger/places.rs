@@ -1,4 +1,4 @@
-//! Ledgers that cannot be opened or written: a clear error, and nothing is lost.
+//! Ledgers that cannot be opened or written: the error is clear, and no data is lost.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use actum_ledger::sqlite::{DATABASE, LOCKED_SECONDS_MAX, SqliteOptions};
 use actum_ledger::{Ledger, LedgerError, LedgerHome, LedgerView, Log, SqliteStore, Store};
 use actum_record::ledger::TenantId;
 
-/// The files of a directory.
+/// Returns the names and contents of all files in a directory.
 fn files(place: &Path) -> BTreeMap<String, Vec<u8>> {
     let file = |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.unwrap();
@@ -109,7 +109,7 @@ fn locked_database_is_reported_after_a_timeout() {
     assert_eq!(grounds.verify().unwrap().entries, 5);
 }
 
-/// AEC-8. A process that was stopped while it had its turn, and one that was stopped in the queue.
+/// AEC-8: a process may be suspended while it holds the lock, or while it waits for it.
 #[test]
 fn held_append_lock_is_reported_until_released() {
     let grounds = Grounds::new();
@@ -128,7 +128,7 @@ fn held_append_lock_is_reported_until_released() {
     assert_eq!(grounds.verify().unwrap().entries, 15);
 }
 
-/// A ledger that waits a second for its turn.
+/// Opens a ledger that waits up to one second for the lock.
 fn patient_for_a_second(grounds: &Grounds) -> Ledger {
     let place = grounds.place();
     let open = move || -> Result<Box<dyn Store>, LedgerError> {
@@ -139,7 +139,7 @@ fn patient_for_a_second(grounds: &Grounds) -> Ledger {
     Ledger::over(Box::new(open), Box::new(|| Err(LedgerError::Stopped)))
 }
 
-/// FE-14. Entries in a file without a name would be gone with the process.
+/// FE-14: appends are rejected, because entries in an unlinked file would be lost when the process exits.
 #[test]
 fn ledger_removed_while_open_rejects_appends() {
     for is_replaced in [false, true] {
@@ -158,8 +158,7 @@ fn ledger_removed_while_open_rejects_appends() {
     }
 }
 
-/// FE-14. Without its log an open database would continue alone, and with another index so would
-/// two.
+/// FE-14: an open database without its log or shared index would diverge from other processes.
 #[test]
 fn ledger_with_a_file_removed_while_open_rejects_appends() {
     for end in ["", "-wal", "-shm"] {
@@ -172,7 +171,7 @@ fn ledger_with_a_file_removed_while_open_rejects_appends() {
     }
 }
 
-/// FE-14. A new database would be written over by the log of the old one, or that by it.
+/// FE-14: a leftover log would overwrite a new database, or be overwritten by it.
 #[test]
 fn wal_without_its_database_is_rejected_until_both_exist() {
     let grounds = Grounds::new();
@@ -205,7 +204,7 @@ fn reader_does_not_block_appends() {
     assert_eq!(grounds.view().size().unwrap(), 801);
 }
 
-/// Reading makes no file, also after a ledger was settled and its log removed.
+/// Reading creates no files, even after the log was merged and removed.
 #[test]
 fn view_creates_no_files() {
     let grounds = Grounds::new();
@@ -229,7 +228,7 @@ fn partially_created_ledger_is_recreated() {
     assert!(!grounds.place().join(format!("{DATABASE}.new")).exists());
 }
 
-/// Runs in a child: appends where it cannot write.
+/// Child process: appends to a ledger that it cannot write.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_cannot_write() {
@@ -267,7 +266,7 @@ fn read_only_ledger_directory_can_be_read() {
     }
 }
 
-/// Runs in a child until the disk is full: appends, prints the answers, makes room, continues.
+/// Child process: appends until the disk is full and prints the answers, then frees space and continues.
 #[test]
 #[ignore = "a child runs it"]
 fn child_that_fills_the_disk() {
@@ -294,7 +293,7 @@ fn child_that_fills_the_disk() {
     }
 }
 
-/// Compares the answers to a child with the entries.
+/// Compares the answers that a child received with the entries in the ledger.
 fn compare(grounds: &Grounds, stdout: &str) {
     let view = grounds.view();
     let mut there = 0;
@@ -350,7 +349,7 @@ fn full_disk_during_an_append_loses_no_acknowledged_entry() {
     tested.unwrap();
 }
 
-/// FE-14. A limit on the size of files fails as a broken disk does, at any write.
+/// FE-14: a file size limit makes any write fail, as a broken disk would.
 #[test]
 fn failed_write_during_an_append_loses_no_acknowledged_entry() {
     for blocks in [400, 550, 551, 552, 553] {
@@ -365,7 +364,7 @@ fn failed_write_during_an_append_loses_no_acknowledged_entry() {
     }
 }
 
-/// FE-14: any user who can write the file can write other entries.
+/// FE-14: a ledger that other users can write is rejected, because they could forge entries.
 #[test]
 fn ledger_writable_by_others_is_rejected() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");

@@ -1,4 +1,4 @@
-//! Plans in a ledger: rebuilt from older ledgers, and after outside changes.
+//! Plans in a ledger: their table is rebuilt for older ledgers and after outside changes.
 
 use crate::grounds::{Grounds, WITHOUT_AGENT, fill};
 use actum_core::RunId;
@@ -12,7 +12,7 @@ fn put(ledger: &Ledger, entry: NewEntry) -> (u64, actum_core::Digest) {
     (index, leaf)
 }
 
-/// A plan that was carried out, one that was denied, one that is approved and one that waits.
+/// Creates a ledger with four plans: carried out, denied, approved and waiting.
 fn with_plans() -> Grounds {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
@@ -73,7 +73,7 @@ fn plan_rows_are_verified_against_their_entries() {
     }
 }
 
-/// A ledger without plans is read as it is, and gets the table when it is written.
+/// A ledger without the plan table can be read as it is, and the table is added on the first write.
 #[test]
 fn ledger_without_the_plan_table_is_migrated_on_first_write() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Reads of a ledger that is open for appending: at one moment, and not behind the writer.
+//! Reads of a ledger that is open for appending: they see a snapshot and never lag behind the writer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::sqlite::SqliteOptions;
 use actum_ledger::{Ledger, LedgerError, Refusal, SqliteStore, Store};
 
-/// AEC-8: a read in a process sees all earlier answers of this process.
+/// AEC-8: a read sees every entry that was acknowledged earlier in the same process.
 #[test]
 fn read_sees_every_previously_acknowledged_entry() {
     let grounds = Grounds::new();
@@ -22,7 +22,7 @@ fn read_sees_every_previously_acknowledged_entry() {
     }
 }
 
-/// AEC-8: one read sees one moment.
+/// AEC-8: a read sees a single snapshot.
 #[test]
 fn read_sees_one_snapshot_during_concurrent_appends() {
     let grounds = Grounds::new();
@@ -39,7 +39,7 @@ fn read_sees_one_snapshot_during_concurrent_appends() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// AEC-8: a reader does not wait for the lock or the disk of an append.
+/// AEC-8: a reader waits neither for the lock nor for the disk write of an append.
 #[test]
 fn read_does_not_wait_for_a_pending_append() {
     let grounds = Grounds::new();
@@ -59,7 +59,7 @@ fn read_does_not_wait_for_a_pending_append() {
     assert_eq!(ledger.read(|log| log.size()).unwrap(), 5);
 }
 
-/// A process that makes one change opens one connection.
+/// A process that makes one change opens only one connection.
 #[test]
 fn reads_and_appends_share_one_connection() {
     let grounds = Grounds::new();
@@ -84,7 +84,7 @@ fn reads_and_appends_share_one_connection() {
     assert_eq!(connections(), 1);
 }
 
-/// A defect in a reader costs no other one the ledger.
+/// A panic in one reader does not make the ledger unusable for others.
 #[test]
 fn ledger_is_reopened_after_a_reader_panics() {
     let grounds = Grounds::new();
@@ -102,7 +102,7 @@ fn ledger_is_reopened_after_a_reader_panics() {
     assert!(grounds.verify().unwrap().is_sound());
 }
 
-/// D-8: the limit of a log outlives the store that it was set on.
+/// D-8: the log limit remains in effect after the store is reopened.
 #[test]
 fn reopened_store_keeps_the_log_limit() {
     let grounds = Grounds::new();

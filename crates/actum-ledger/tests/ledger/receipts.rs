@@ -1,4 +1,4 @@
-//! Signatures that are checked when a ledger is verified.
+//! Tests which signatures are checked when a ledger is verified.
 
 use crate::grounds::{Grounds, fill};
 use actum_ledger::conformance::sample::key_rotated;
@@ -6,8 +6,8 @@ use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, ver
 use actum_ledger::{Ledger, LedgerView, export};
 use actum_record::ledger::EntryKind;
 
-/// Returns the entries that the check of entries was called for, and the results for the database
-/// and for an export of it. The entry `forged` is said not to count.
+/// Verifies the database and an export of it. Returns the entries passed to the receipt check, and the result, for each. The check
+/// rejects the entry `forged`.
 fn looked(grounds: &Grounds, receipts: Receipts, forged: u64) -> [(Vec<u64>, Verification); 2] {
     let view = grounds.view();
     let mut file = Vec::new();
@@ -43,7 +43,7 @@ fn look(
     (asked, verification)
 }
 
-/// Entries 1 to 4 with a checkpoint, a change of keys before it and one behind, and two runs more.
+/// Appends entries 1 to 4 with a checkpoint, a key change before and after it, and two more runs.
 fn half_covered(ledger: &Ledger) {
     fill(ledger, 0..2);
     ledger.append(vec![key_rotated().unwrap()]).wait().unwrap();
@@ -52,7 +52,7 @@ fn half_covered(ledger: &Ledger) {
     ledger.append(vec![key_rotated().unwrap()]).wait().unwrap();
 }
 
-/// AEC-11. Behind the newest checkpoint nothing is signed but the receipts themselves.
+/// AEC-11: receipts after the newest checkpoint are protected only by their own signatures.
 #[test]
 fn receipts_without_a_covering_checkpoint_are_checked() {
     let grounds = Grounds::new();
@@ -72,14 +72,14 @@ fn every_receipt_is_checked_on_request() {
     let grounds = Grounds::new();
     half_covered(&grounds.ledger());
     for (mut asked, result) in looked(&grounds, Receipts::All, 2) {
-        // Both changes of keys of the samples have the same bytes.
+        // Both sample key changes have identical bytes, so one check covers both.
         asked.retain(|index| *index != 5);
         assert_eq!(asked, [2, 4, 7, 9]);
         assert_eq!((result.is_sound(), result.receipts), (false, 3));
     }
 }
 
-/// AEC-11. A checkpoint that does not count vouches for nothing.
+/// AEC-11: receipts under an invalid checkpoint are checked individually.
 #[test]
 fn receipts_under_an_invalid_checkpoint_are_checked() {
     let grounds = Grounds::new();
@@ -96,7 +96,7 @@ fn receipts_under_an_invalid_checkpoint_are_checked() {
     assert_eq!((result.covered, result.receipts, asked), (0, 4, 6));
 }
 
-/// A change of keys is looked at wherever it stands.
+/// A key change is checked wherever it appears in the log.
 #[test]
 fn invalid_key_change_is_found() {
     let grounds = Grounds::new();
@@ -108,7 +108,7 @@ fn invalid_key_change_is_found() {
     }
 }
 
-/// More than are kept waiting for a checkpoint.
+/// There are more receipts than the verifier buffers while it waits for a checkpoint.
 #[test]
 fn every_receipt_of_a_long_export_without_checkpoints_is_checked() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Checkpoints and proofs, checked by the crate that an auditor uses.
+//! Checkpoints and proofs, checked with the crate that auditors use.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn auditor_accepts_every_inclusion_and_consistency_proof() {
     assert_eq!(inclusion(&view, size + 1, 0).unwrap(), None);
 }
 
-/// A key that signs two logs of one name that contradict each other would be worthless.
+/// A key that signs two contradicting logs of the same name would be worthless.
 #[test]
 fn log_that_contradicts_its_last_checkpoint_is_not_signed() {
     let grounds = Grounds::new();
@@ -94,13 +94,13 @@ fn log_that_contradicts_its_last_checkpoint_is_not_signed() {
     assert!(matches!(error, LedgerError::Checkpoint { .. }), "{error}");
     assert!(ledger.warning().is_none(), "no checkpoint was due so far");
     fill(&ledger, 5..40);
-    // The writer's own work comes before its next answer.
+    // The writer does its own work before it answers the next request.
     ledger.ask(|_| Ok(())).wait().unwrap();
     let warning = ledger.warning().unwrap().to_string();
     assert!(warning.contains("the log is not the one that was signed"), "{warning}");
 }
 
-/// FE-14. A log that is shorter than was signed is not continued, whichever process sees it first.
+/// FE-14: a log that is shorter than its checkpoint is not continued, whichever process notices it first.
 #[test]
 fn log_shorter_than_its_checkpoint_rejects_signing_and_appends() {
     let grounds = Grounds::new();

@@ -1,4 +1,4 @@
-//! Outside changes of a ledger are found.
+//! Changes that another program makes to a ledger are detected.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -14,7 +14,7 @@ use actum_record::merkle::leaf_hash;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 
-/// All rows of all tables, as they are.
+/// All rows of all tables.
 type Dump = BTreeMap<String, Vec<Vec<Value>>>;
 
 fn dump(path: &Path) -> Dump {
@@ -38,7 +38,7 @@ fn dump(path: &Path) -> Dump {
     ];
     let rows = |table: &str| {
         let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
-        // The page of a table's root is no content.
+        // The root page number of a table is not content.
         let columns = if table == "sqlite_schema" { 3 } else { select.column_count() };
         let row = |row: &rusqlite::Row<'_>| (0..columns).map(|column| row.get(column)).collect();
         select.query_map((), row).unwrap().map(Result::unwrap).collect()
@@ -46,7 +46,7 @@ fn dump(path: &Path) -> Dump {
     tables.iter().map(|&table| (table.to_owned(), rows(table))).collect()
 }
 
-/// A settled ledger with small pages, and checkpoints over most of it.
+/// Creates a ledger without a write-ahead log, with small pages and with checkpoints over most entries.
 fn small() -> Grounds {
     let grounds = Grounds::new();
     grounds.make_small();
@@ -60,7 +60,7 @@ fn small() -> Grounds {
     ledger.append(vec![asked.started().unwrap()]).wait().unwrap();
     ledger.checkpoint().wait().unwrap();
     let beginning = (0, leaf_hash(&log_started().unwrap().body));
-    // Their document is that of a run before, so that none is added.
+    // They use the document of an earlier run, so that no new document is stored.
     let bundle = SampleRun::numbered(0, 0).bundle;
     let changed = catalog_changed(beginning, &bundle).unwrap();
     let ended = SampleRun::numbered(1, 1).action_ended(Status::Succeeded).unwrap();
@@ -71,7 +71,7 @@ fn small() -> Grounds {
     grounds
 }
 
-/// AEC-8. A flip that is not found left all stored data unchanged.
+/// AEC-8: every flipped byte is either detected or leaves all stored data unchanged.
 #[test]
 fn flipped_bytes_in_a_small_ledger_are_found_or_harmless() {
     let [refused, reported, harmless] = flip_every_byte(&small());
@@ -79,14 +79,13 @@ fn flipped_bytes_in_a_small_ledger_are_found_or_harmless() {
     assert!(reported > refused && reported > harmless);
 }
 
-/// Flips each byte of a settled ledger without steps of the agent core, and fails where one that
-/// changed a row is not found. Counts those that could not be read, those that were found, and
-/// those without any meaning. The empty pages of the agent core are left out.
+/// Flips each byte of a ledger without agent steps, and panics if a flip that changed a row is not detected. Counts the flips that
+/// made it unreadable, those that were detected, and those without effect. Empty pages of the agent core are skipped.
 pub(crate) fn flip_every_byte(grounds: &Grounds) -> [u32; 3] {
     flip_bytes(grounds, |table| !table.starts_with("agent_"))
 }
 
-/// Flips each byte of the pages of some tables and indexes, as [`flip_every_byte`].
+/// Like [`flip_every_byte`], but only for the pages of selected tables and indexes.
 pub(crate) fn flip_bytes(grounds: &Grounds, is_wanted: impl Fn(&str) -> bool) -> [u32; 3] {
     let sound = fs::read(grounds.database()).unwrap();
     let before = dump(&grounds.database());
@@ -116,7 +115,7 @@ pub(crate) fn flip_bytes(grounds: &Grounds, is_wanted: impl Fn(&str) -> bool) ->
     })
 }
 
-/// Offsets of all bytes of the pages of some tables and indexes.
+/// Returns the offsets of all bytes in the pages of selected tables and indexes.
 fn bytes_of(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut select =
@@ -127,7 +126,7 @@ fn bytes_of(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
     wanted.flat_map(|(_, offset, size)| offset..offset + size).collect()
 }
 
-/// Returns true if the ledger with one byte flipped is sound; `None` if it cannot be read.
+/// Returns whether the ledger verifies with one byte flipped, or `None` if it cannot be read.
 fn flipped(
     grounds: &Grounds,
     sound: &[u8],
@@ -140,7 +139,7 @@ fn flipped(
     let path = copy.join(DATABASE);
     let mut bytes = sound.to_vec();
     *bytes.get_mut(at).unwrap() ^= 1 << (at % 8);
-    // A file that is written again is on disk when it is closed, which takes its time.
+    // Remove the old files first, because closing a rewritten file waits for the disk.
     for end in ["", "-wal", "-shm"] {
         drop(fs::remove_file(copy.join(format!("{DATABASE}{end}"))));
     }
@@ -153,7 +152,7 @@ fn flipped(
     Some(is_sound)
 }
 
-/// The findings after a change that the triggers were removed for.
+/// Returns the verification result after a change for which the triggers were removed.
 fn after(change: &str) -> Verification {
     let grounds = small();
     let connection = grounds.foreign();
@@ -271,7 +270,7 @@ fn removed_added_or_swapped_rows_are_found() {
     }
 }
 
-/// AEC-8. Cut-off entries are found by a checkpoint that stayed, here or elsewhere.
+/// AEC-8: removed entries are detected by a checkpoint that was kept in the ledger or in another place.
 #[test]
 fn truncated_log_contradicts_its_checkpoint() {
     let result = after(
@@ -281,7 +280,7 @@ fn truncated_log_contradicts_its_checkpoint() {
     assert_eq!(subjects(&result), [&Subject::Checkpoint(9)]);
 }
 
-/// A log that was rewritten with other entries contradicts the checkpoint of the old one.
+/// A log rewritten with different entries contradicts its earlier checkpoint.
 #[test]
 fn rewritten_log_contradicts_its_checkpoint() {
     let (old, new) = (small(), small());
@@ -299,7 +298,7 @@ fn rewritten_log_contradicts_its_checkpoint() {
     assert!(subjects(&result).contains(&&Subject::Checkpoint(9)), "{result:?}");
 }
 
-/// AEC-8. Threads read stretches of 1,024 entries each.
+/// AEC-8: threads verify sections of 1,024 entries each.
 #[test]
 fn damage_in_a_long_log_is_found_within_and_between_stretches() {
     let grounds = Grounds::new();
@@ -332,12 +331,12 @@ fn damage_in_a_long_log_is_found_within_and_between_stretches() {
     }
 }
 
-/// Times are evidence about the clock alone.
+/// Entry times only show what the clock was.
 #[test]
 fn backward_clock_step_is_reported_but_not_a_finding() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
-    // A minute is no step: so long may an entry wait for its turn.
+    // A difference of up to one minute is not reported, because an entry may wait that long for its turn.
     for (number, second) in [(0, 500), (1, 400), (2, 340), (3, 900), (4, 0)] {
         let run = SampleRun::numbered(number, 0);
         let time = Timestamp::from_micros(run.time.micros() + second * 1_000_000);

@@ -1,22 +1,22 @@
-//! Definition of an attack: a row of the table.
+//! Definition of an attack, which is one row of the table.
 
 use actum_sandbox::SandboxPolicy;
 
 use crate::effect::Effect;
 use crate::scene::Facts;
 
-/// One attack.
+/// An attack on the sandbox.
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
     /// Name of the attack, as an infinitive: "create files outside the sandbox".
     pub(crate) name: &'static str,
-    /// The requirement that says it must not.
+    /// Requirement that forbids the attack.
     pub(crate) requirement: &'static str,
     /// Part of the host that is observed.
     pub(crate) effect: Effect,
-    /// The attack itself.
+    /// Function that carries out the attack.
     pub(crate) act: fn(&Facts),
-    /// Additions to the common policy.
+    /// Function that extends the common policy for this attack.
     pub(crate) policy: fn(&mut SandboxPolicy, &Facts),
     pub(crate) course: Course,
     pub(crate) tier_n: Expected,
@@ -24,43 +24,43 @@ pub(crate) struct Attack {
     pub(crate) users: Users,
 }
 
-/// Expected result in a tier.
+/// Expected result of an attack in one tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// The attack has no effect.
     Stopped,
-    /// The attack has its effect, which is documented; this says why.
+    /// The attack succeeds, as documented. The text gives the reason.
     Open(&'static str),
-    /// The policy is refused with this code, and nothing is started.
+    /// The policy is rejected with this code, and nothing is started.
     Refused(&'static str),
 }
 
-/// Users as which an attack is made, and succeeds without a sandbox.
+/// Users for whom an attack is run, and for whom it succeeds without a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Users {
     All,
     /// The attack needs rights that only root has.
     Root,
-    /// The attack is pointless for root, or harms more than the test if root succeeds.
+    /// The attack is pointless for root, or would harm more than the test if root succeeded.
     Ordinary,
-    /// The attack would reach all other attacks of the same user.
+    /// The attack would affect all other attacks of the same user, so it needs a separate user.
     Alone,
 }
 
-/// Way in which the command is run.
+/// How the command is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Course {
-    /// Until it ends.
+    /// The command runs until it exits.
     Whole,
-    /// By a supervisor that is killed with SIGKILL.
+    /// The supervisor is killed with SIGKILL.
     SupervisorKilled,
-    /// By a supervisor that is killed before the helper had time to report that the command runs.
+    /// The supervisor is killed before the helper can report that the command is running.
     SupervisorKilledEarly,
-    /// By a supervisor that ignores SIGCHLD.
+    /// The supervisor ignores SIGCHLD.
     ChildrenIgnored,
-    /// With a terminal as standard input.
+    /// The standard input of the command is a terminal.
     Terminal,
-    /// With a policy for which the sandbox cannot be set up.
+    /// The policy causes the setup of the sandbox to fail.
     SetUpFails,
 }
 

@@ -1,4 +1,4 @@
-//! Makes one attack in a process of its own: without a sandbox first, then in one.
+//! Runs one attack in a separate process, first without a sandbox and then inside one.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,24 +21,24 @@ use crate::effect::{BEGUN, Effect, RunReport};
 use crate::scene::{Facts, Scene};
 use crate::table;
 
-/// Result of an attack.
+/// Result of one attack.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// Effect seen on the host without a sandbox.
+    /// Effect observed on the host without a sandbox, if any.
     pub(crate) control: Option<String>,
-    /// Effect seen on the host with one.
+    /// Effect observed on the host with a sandbox, if any.
     pub(crate) seen: Option<String>,
-    /// True if it began in the sandbox.
+    /// Whether the attack started inside the sandbox.
     pub(crate) began: bool,
-    /// With which code the policy was refused.
+    /// Error code with which the policy was rejected, if it was.
     pub(crate) refused: Option<String>,
-    /// Error of the start.
+    /// Error from starting the command, if any.
     pub(crate) error: Option<String>,
-    /// Output and end of the attack, for the search of a cause.
+    /// Output and exit status of the attack, for debugging.
     pub(crate) said: String,
 }
 
-/// Result of a run.
+/// Result of one run of an attack.
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) struct Ran {
     pub(crate) error: Option<String>,
 }
 
-/// `hostile trial NAME TIER HOST`: prints the verdict.
+/// Implements `hostile trial NAME TIER HOST`, which prints the verdict.
 pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     let attack = table::find(name);
     let program = std::env::current_exe().unwrap();
@@ -89,7 +89,7 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     println!("{}", serde_json::to_string(&verdict).unwrap());
 }
 
-/// Makes an attack without a sandbox, or in one.
+/// Runs an attack without a sandbox, or in one if `sandbox` is given.
 pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran {
     let facts = scene.facts.clone();
     let supervisor = || supervisor(attack, &facts, sandbox);
@@ -104,10 +104,10 @@ pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostRepor
         (Course::Terminal, _) => on_terminal(supervisor()),
         (_, None) => bare(attack, &facts),
         (Course::ChildrenIgnored, Some(host)) => {
-            // SAFETY: numbers.
+            // SAFETY: the call takes only integers.
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
             let ran = confined(attack, &facts, host);
-            // SAFETY: the same.
+            // SAFETY: as above.
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
             ran
         }
@@ -115,7 +115,7 @@ pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostRepor
     })
 }
 
-/// Time in which a beat must end after its supervisor was killed.
+/// Returns how quickly a heartbeat must stop after its supervisor was killed.
 pub(crate) fn patience(attack: &Attack) -> Duration {
     match attack.course {
         Course::SupervisorKilled | Course::SupervisorKilledEarly => Duration::from_secs(4),
@@ -125,7 +125,7 @@ pub(crate) fn patience(attack: &Attack) -> Duration {
     }
 }
 
-/// Runs the function, while the host tries to reach a port if the attack is about that.
+/// Runs the function. If the attack listens on a port, the host tries to reach that port at the same time.
 pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() -> R) -> R {
     let done = AtomicBool::new(false);
     let facts = scene.facts.clone();
@@ -140,12 +140,12 @@ pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() 
     ran
 }
 
-/// Arguments that make this program attack.
+/// Returns the arguments that make this program run the attack.
 pub(crate) fn words(attack: &Attack, facts: &Facts) -> [String; 3] {
     ["attack".to_owned(), attack.name.to_owned(), serde_json::to_string(facts).unwrap()]
 }
 
-/// Without a sandbox.
+/// Runs the attack without a sandbox.
 fn bare(attack: &Attack, facts: &Facts) -> Ran {
     let mut out = tempfile::tempfile().unwrap();
     let mut child = Command::new(&facts.program)
@@ -155,7 +155,7 @@ fn bare(attack: &Attack, facts: &Facts) -> Ran {
         .stderr(out.try_clone().unwrap())
         .spawn()
         .unwrap();
-    // What beats need not end.
+    // An attack that sends heartbeats may never exit by itself.
     let patience = if attack.effect == Effect::Beats { 400 } else { 60_000 };
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -167,7 +167,7 @@ fn bare(attack: &Attack, facts: &Facts) -> Ran {
     if attack.effect != Effect::Beats {
         drop(child.kill());
     }
-    // A child that beats is ended by its own word, and by its end of life.
+    // A child that sends heartbeats stops when it is asked to, or when its time limit expires.
     std::mem::forget(child);
     Ran { out: read(&mut out), ..Ran::default() }
 }
@@ -179,7 +179,7 @@ fn read(file: &mut File) -> Vec<u8> {
     bytes
 }
 
-/// The programs of the system, this program, and the workspace.
+/// Returns a policy that allows the system programs, this program and the workspace.
 pub(crate) fn policy(attack: &Attack, facts: &Facts) -> SandboxPolicy {
     let system = ["/usr", "/bin", "/lib", "/lib64"].map(Path::new);
     let mut read: Vec<_> =
@@ -224,7 +224,7 @@ fn confined(attack: &Attack, facts: &Facts, host: &HostReport) -> Ran {
     }
 }
 
-/// `hostile supervise NAME HOST FACTS`: makes the attack in a sandbox, or without one.
+/// Implements `hostile supervise NAME HOST FACTS`, which runs the attack with or without a sandbox.
 pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
     let attack = table::find(name);
     let facts: Facts = serde_json::from_str(facts).unwrap();
@@ -247,10 +247,10 @@ pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
     }
 }
 
-/// Prints what standard input, which is a terminal, has to read now.
+/// Prints the input that is waiting on the terminal at standard input.
 pub(crate) fn print_typed() {
     let mut bytes = [0_u8; 64];
-    // SAFETY: numbers, and a buffer with its length.
+    // SAFETY: the buffer is passed with its length, and the other arguments are integers.
     let length = unsafe {
         libc::fcntl(0, libc::F_SETFL, libc::O_NONBLOCK);
         libc::read(0, bytes.as_mut_ptr().cast(), bytes.len())
@@ -271,10 +271,10 @@ fn supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> C
     command
 }
 
-/// Within how long a command begins. The machine may be busy with other tests.
+/// Time within which a command must start, even if the machine is busy with other tests.
 const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Starts who supervises the command, and kills it once the command runs.
+/// Starts the supervisor of the command, and kills it once the command is running.
 pub(crate) fn kill_supervisor(
     attack: &Attack,
     facts: &Facts,
@@ -288,7 +288,7 @@ pub(crate) fn kill_supervisor(
     let mut stopped = None;
     while !has_begun() {
         if attack.course == Course::SupervisorKilledEarly {
-            // The stopped process may be of a probe, after which the command would be started.
+            // The stopped process may belong to a probe that precedes the command, so let it continue.
             if let Some(keeper) = stopped.take() {
                 crate::act::calls::kill(keeper, libc::SIGCONT);
                 std::thread::sleep(Duration::from_millis(100));
@@ -301,7 +301,7 @@ pub(crate) fn kill_supervisor(
         }
     }
     if attack.course == Course::SupervisorKilled {
-        // It has heard of the start by then.
+        // By then, the supervisor has received the report that the command is running.
         std::thread::sleep(Duration::from_millis(200));
     }
     child.kill().unwrap();
@@ -313,10 +313,9 @@ pub(crate) fn kill_supervisor(
     Ran { out: began.into(), ..Ran::default() }
 }
 
-/// Stops the supervising process of the command, as soon as it has a child, and returns its number.
-/// In tier N that is the first process of the namespaces, which is a child of the helper, and
-/// otherwise the helper itself. Without a sandbox the child may be gone before it is seen; then no
-/// process is stopped once the command has begun.
+/// Stops the supervising process of the command as soon as it has a child, and returns its process ID. In tier N this is the first
+/// process of the namespaces, a child of the helper. In other tiers it is the helper itself. Without a sandbox the child may exit
+/// unseen, so no process is stopped once the command has begun.
 fn stop_keeper(supervisor: i32, in_namespaces: bool, has_begun: &dyn Fn() -> bool) -> Option<i32> {
     let child_of = |parent: i32| {
         let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
@@ -335,11 +334,11 @@ fn stop_keeper(supervisor: i32, in_namespaces: bool, has_begun: &dyn Fn() -> boo
     None
 }
 
-/// Runs this with a new terminal as its standard input.
+/// Runs a command with a new terminal as its standard input.
 pub(crate) fn on_terminal(mut command: Command) -> Ran {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
-    // SAFETY: two numbers are written, and both descriptors are new.
+    // SAFETY: the kernel writes two integers, and both descriptors are new.
     let (ours, theirs) = unsafe {
         let made = libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast());
         assert_eq!(made, 0);
@@ -347,7 +346,7 @@ pub(crate) fn on_terminal(mut command: Command) -> Ran {
     };
     let fd = theirs.as_raw_fd();
     command.stdin(theirs);
-    // SAFETY: two system calls with numbers.
+    // SAFETY: both system calls take only integers and are safe after `fork`.
     unsafe {
         command.pre_exec(move || {
             libc::setsid();
@@ -358,7 +357,7 @@ pub(crate) fn on_terminal(mut command: Command) -> Ran {
     }
     let mut out = command.output().unwrap().stdout;
     let mut shown = [0_u8; 256];
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     let length = (&ours).read(&mut shown).unwrap_or(0);
     out.extend(b"shown: ");
@@ -366,7 +365,7 @@ pub(crate) fn on_terminal(mut command: Command) -> Ran {
     Ran { out, ..Ran::default() }
 }
 
-/// Tries to reach the port that the command has written, until it is done.
+/// Keeps trying to reach the port that the command has written to its workspace, until `done` is set.
 fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
     while !done.load(Ordering::Relaxed) {
         let port = std::fs::read_to_string(facts.workspace.join("port"));
@@ -375,7 +374,7 @@ fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
         if let Some(mut stream) = stream {
             let mut name = vec![0; facts.abstract_name.len()];
             drop(stream.set_read_timeout(Some(Duration::from_millis(500))));
-            // A port of the same number may be anybody's.
+            // Another program may use the same port number, so check the name it sends.
             if stream.read_exact(&mut name).is_ok() && name == facts.abstract_name.as_bytes() {
                 return true;
             }
@@ -385,7 +384,7 @@ fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
     false
 }
 
-/// For attacks with a terminal.
+/// Policy addition for attacks that use a terminal.
 pub(crate) fn reads_terminal(policy: &mut SandboxPolicy, _: &Facts) {
     policy.stdin = Stdin::Inherited;
 }

@@ -1,4 +1,4 @@
-//! Effect of an attack on the host, if any.
+//! The effect of an attack on the host, if any.
 
 use std::fs;
 use std::io::Read;
@@ -11,19 +11,19 @@ use actum_sandbox::{Ended, Outcome, Violation};
 use crate::act::resources::STORAGE;
 use crate::scene::Scene;
 
-/// The first line of every attack.
+/// First line that every attack prints.
 pub(crate) const BEGUN: &str = "begun";
-/// Beginning of a line that reports success.
+/// Prefix of a line in which an attack reports success.
 pub(crate) const GOT: &str = "GOT";
 
-/// Report of a run in a sandbox, by its supervisor.
+/// The supervisor's report on a run in a sandbox.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunReport {
-    /// The paths that the command made although they were to stay absent, or that it changed.
+    /// Protected paths that the command changed, or created although they had to stay absent.
     pub(crate) made: Vec<PathBuf>,
-    /// End of the command by itself.
+    /// How the command ended by itself, if it did.
     pub(crate) ended: Option<Ended>,
-    /// Bytes that it wrote to standard error.
+    /// Standard error of the command.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -37,51 +37,51 @@ impl From<&Outcome> for RunReport {
     }
 }
 
-/// Part of the host that is observed.
+/// The part of the host that is observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Everything in a directory outside: names, bytes, modes, owners, times, attributes, links.
+    /// Names, contents, modes, owners, times, attributes and links in a directory outside the sandbox.
     Outside,
-    /// Everything in the protected paths of the workspace.
+    /// All files in the protected paths of the workspace.
     Kept,
-    /// A path that was to stay absent is present, and the outcome does not report it.
+    /// A path that had to stay absent exists, and the outcome does not report it.
     UnreportedCreation,
-    /// The text of a secret came out.
+    /// The text of the secret appeared in the output.
     Secret,
-    /// A socket of the host heard anything.
+    /// A socket of the host received data.
     Heard,
-    /// The host reached a port.
+    /// The host reached a port on which the command listens.
     Reached,
-    /// A process of the host: its life, limits, priorities, and where it may run.
+    /// The target process on the host: whether it lives, its limits, priorities and CPU affinity.
     Victim,
-    /// The shared memory of the host.
+    /// The shared memory segment of the host.
     Shared,
-    /// The memory of the host's process.
+    /// The memory of the process that runs the sandbox.
     Memory,
-    /// Files in the workspace that run as their owner.
+    /// Set-id files in the workspace.
     SetId,
-    /// A program ran as another user.
+    /// A program that ran as another user.
     OtherUser,
-    /// Resources that the attack has got and used.
+    /// Resources that the attack obtained and used.
     Got,
-    /// A file that grows after the outcome, where a process of the command still lives.
+    /// A file that keeps growing after the outcome because a process of the command is still alive.
     Beats,
-    /// The storage that files take: more than half of what was tried.
+    /// Storage used by files, if it is more than half of the attempted amount.
     Storage,
-    /// The size of the largest file.
+    /// Size of the largest file.
     LargestFile,
-    /// Amount of output that was kept.
+    /// Amount of captured output.
     Output,
-    /// Input that the terminal of the host has to read.
+    /// Input that is waiting on the terminal of the host.
     Terminal,
-    /// A marker by which it is seen that the command ran.
+    /// A marker that shows that the command ran.
     Ran,
-    /// Another end than the command had.
+    /// An exit status that differs from the actual one of the command.
     WrongEnd,
 }
 
 impl Effect {
-    /// For the table.
+    /// Returns the description for the table of attacks.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Outside => "any file outside changes, including its metadata",
@@ -106,7 +106,7 @@ impl Effect {
         }
     }
 
-    /// Returns the observed effect. `before` is the scene as [`Scene::look`] saw it.
+    /// Returns the observed effect, if any. `before` is the state that [`Scene::look`] recorded.
     pub(crate) fn seen(
         self,
         scene: &mut Scene,
@@ -134,7 +134,7 @@ impl Effect {
             Self::Heard => scene.heard(),
             Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
             Self::Victim => {
-                // What was sent to it arrives in its own time.
+                // Sent data arrives with a delay.
                 let patience = if report.is_some() { 30 } else { 1000 };
                 let begun = Instant::now();
                 loop {
@@ -174,7 +174,7 @@ impl Effect {
                 when(reached, "it reached the terminal".to_owned())
             }
             Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
-            // Without a supervisor there is no report.
+            // There is no report without a supervisor.
             Self::WrongEnd => match report.map(|report| report.ended) {
                 Some(Some(Ended::Code(7))) => None,
                 other => Some(format!("the end was {other:?}")),
@@ -183,7 +183,7 @@ impl Effect {
     }
 }
 
-/// The host as it was.
+/// Recorded state of the host.
 pub(crate) struct Sight {
     pub(crate) outside: Vec<String>,
     pub(crate) kept: Vec<String>,
@@ -191,7 +191,7 @@ pub(crate) struct Sight {
     pub(crate) written: [u8; 16],
 }
 
-/// A line for each file at a path and below, in order.
+/// Describes each file at and below a path in one line, in order.
 pub(crate) fn list(path: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     add(path, &mut lines);
@@ -211,7 +211,7 @@ fn add(path: &Path, lines: &mut Vec<String>) {
     } else if metadata.is_symlink() {
         content = fs::read_link(path).unwrap_or_default().into_os_string().into_encoded_bytes();
     }
-    // A socket that hears something changes nothing.
+    // The modification time of a socket is ignored.
     let times = if metadata.file_type().is_socket() { 0 } else { metadata.mtime() };
     lines.push(format!(
         "{name} {:o} {}:{} links {} times {times}.{} attributes {:?} {:?}",
@@ -234,7 +234,7 @@ fn add(path: &Path, lines: &mut Vec<String>) {
 fn attribute(path: &Path) -> isize {
     let mut value = [0_u8; 16];
     let (path, name) = (crate::act::calls::c(path), c"user.pwned".as_ptr());
-    // SAFETY: paths, and a buffer with its length.
+    // SAFETY: the paths are C strings, and the buffer is passed with its length.
     unsafe { libc::lgetxattr(path.as_ptr(), name, value.as_mut_ptr().cast(), value.len()) }
 }
 
@@ -255,7 +255,7 @@ fn storage(directory: &Path) -> u64 {
     many.map(|entry| taken(&entry.path())).sum()
 }
 
-/// The storage that is taken by a path and what is below it, in bytes.
+/// Returns the storage used by a path and everything below it, in bytes.
 fn taken(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
     let below = if metadata.is_dir() { fs::read_dir(path).ok() } else { None };

@@ -1,8 +1,8 @@
-//! The hostile suite. Each attack of the table is made with real system calls, without a sandbox and in
-//! each tier of it, and is judged by what it did to the host.
+//! Runs every attack of the table with real system calls, without a sandbox and in each tier. The verdict depends on the effect on
+//! the host.
 //!
-//! This program is three: the runner of the suite; the program that attacks (`hostile attack NAME
-//! FACTS`); and the helper of the sandbox, by [`actum_sandbox::inside::enter`].
+//! This binary has three roles: the test runner, the attacking program (`hostile attack NAME FACTS`), and the sandbox helper,
+//! through [`actum_sandbox::inside::enter`].
 #![allow(
     unsafe_code,
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     match words.as_slice() {
         ["attack", name, facts] => {
-            // An attack that does not report this never ran, and stopped nothing.
+            // Without this line, the attack never ran and its failure proves nothing.
             println!("{}", effect::BEGUN);
             (table::find(name).act)(&serde_json::from_str(facts).unwrap());
         }

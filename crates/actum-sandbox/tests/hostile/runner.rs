@@ -1,4 +1,4 @@
-//! Runs the table: each attack in each tier and as each user is a test.
+//! Runs the table of attacks, with one test per attack, tier and user.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::{document, table};
 
 pub(crate) fn run() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Most of the time they wait.
+    // The threads mostly wait for processes.
     arguments.test_threads.get_or_insert(8);
     let place = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp").unwrap();
     let program = install(&place);
@@ -36,7 +36,7 @@ pub(crate) fn run() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Returns the report of the host for this user.
+/// Returns the host report for this user.
 fn host_for(user: &User, program: &Path) -> String {
     let output = user.command(program).arg("probe").output().unwrap();
     let host = String::from_utf8(output.stdout).unwrap().trim().to_owned();
@@ -49,7 +49,7 @@ fn host_for(user: &User, program: &Path) -> String {
     host
 }
 
-/// One trial; none where it needs another user.
+/// Creates the test for one trial, or `None` if the trial needs a different user.
 fn trial(
     attack: Attack,
     tier: &'static str,
@@ -64,7 +64,7 @@ fn trial(
         Expected::Open(_) => format!("{who} can {}, as documented", attack.name),
         Expected::Refused(_) => format!("{who} is not started to {}", attack.name),
     };
-    // One for each tier, since trials are made beside each other.
+    // Trials of different tiers run concurrently, so each tier uses its own user.
     let other = if tier == "N" { 1 } else { 2 };
     let user_of_it = user.of(&attack, other);
     user.fits(&attack).then(|| {

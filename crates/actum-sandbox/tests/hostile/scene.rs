@@ -1,5 +1,4 @@
-//! Target of an attack: files outside of a workspace, a process, sockets, all made for one attack
-//! alone.
+//! The target of an attack: files outside of a workspace, a process and sockets, all created for that attack only.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -17,10 +16,10 @@ use tempfile::TempDir;
 
 use crate::effect::{Sight, list};
 
-/// The variable of the runner's environment that holds the secret.
+/// Environment variable of the runner that contains the secret.
 pub(crate) const SECRET: &str = "ACTUM_HOSTILE_SECRET";
 
-/// A text that is found nowhere by chance.
+/// Returns a random text that occurs nowhere by chance.
 pub(crate) fn new_secret() -> String {
     let mut bytes = [0_u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).unwrap();
@@ -28,44 +27,44 @@ pub(crate) fn new_secret() -> String {
     format!("secret{digits}")
 }
 
-/// Facts about the host that an attack knows. The secret is not in it.
+/// Facts about the host that an attack may use. They do not include the secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Facts {
-    /// This program, where every user may run it.
+    /// Copy of this program that every user may execute.
     pub(crate) program: PathBuf,
-    /// A directory that is not declared.
+    /// A directory that the policy does not declare.
     pub(crate) outside: PathBuf,
-    /// The directory that may be written, in which it starts.
+    /// The writable directory in which the attack starts.
     pub(crate) workspace: PathBuf,
-    /// A program that runs as root, if there is one.
+    /// A setuid-root program, if there is one.
     pub(crate) set_id: Option<PathBuf>,
-    /// The process that runs the sandbox.
+    /// ID of the process that runs the sandbox.
     pub(crate) runner: i32,
-    /// Address of the secret in its memory, and its length.
+    /// Address of the secret in the memory of that process, and its length.
     pub(crate) address: u64,
     pub(crate) length: usize,
-    /// Memory of that process that may be written.
+    /// Address of writable memory in that process.
     pub(crate) written: u64,
-    /// A descriptor of that process.
+    /// A file descriptor that is open in that process.
     pub(crate) fd: i32,
-    /// Another process.
+    /// ID of an unrelated process on the host.
     pub(crate) victim: i32,
-    /// Ports on the loopback of the host.
+    /// TCP port of a server on the loopback interface of the host.
     pub(crate) tcp: u16,
     pub(crate) udp: u16,
     pub(crate) abstract_name: String,
-    /// A shared memory segment of the host with the secret in it.
+    /// ID of a shared memory segment of the host that contains the secret.
     pub(crate) shared: i32,
-    /// A message queue of the host, with the secret in a message.
+    /// ID of a message queue of the host that contains the secret in a message.
     pub(crate) queue: i32,
 }
 
 pub(crate) struct Scene {
     pub(crate) facts: Facts,
     pub(crate) secret: String,
-    /// True if the host reached a port of the command.
+    /// Whether the host reached a port on which the command listens.
     pub(crate) reached: bool,
-    /// Time in which a beat must end.
+    /// Time within which every heartbeat of the attack must stop.
     pub(crate) patience: Duration,
     victim: Child,
     written: &'static mut [u8; 16],
@@ -81,18 +80,17 @@ impl Scene {
         Self::with_workspace_at(program, "workspace")
     }
 
-    /// Makes a scene with its workspace at a path relative to the place of the scene.
+    /// Creates a scene whose workspace is at a path relative to it.
     pub(crate) fn with_workspace_at(program: &Path, workspace: &str) -> Self {
         let secret = std::env::var(SECRET).unwrap();
-        // Not among the temporary files, so that a scratch directory hides none of it, and on real
-        // storage.
+        // Use `/var/tmp`, because a scratch directory would hide files in `/tmp`, and because storage attacks need a real disk.
         let place = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp");
         let place = place.unwrap();
         let (outside, workspace) = (place.path().join("outside"), place.path().join(workspace));
         fs::create_dir_all(workspace.parent().unwrap()).unwrap();
         fill(&outside, &workspace, &secret);
         std::env::set_current_dir(&outside).unwrap();
-        // Left open for any other process, as careless programs do.
+        // Leave a descriptor open across `exec`, as careless programs do.
         let fd = leak(&outside.join("secret"));
         leak(&outside);
         let victim = Command::new("/bin/sleep")
@@ -156,7 +154,7 @@ impl Scene {
         }
     }
 
-    /// The host as it is now.
+    /// Records the current state of the host.
     pub(crate) fn look(&mut self) -> Sight {
         Sight {
             outside: list(&self.facts.outside),
@@ -172,11 +170,11 @@ impl Scene {
     }
 
     pub(crate) fn written(&self) -> [u8; 16] {
-        // SAFETY: it is ours; another process may have written it, which the compiler cannot know.
+        // SAFETY: this process owns the memory. The read is volatile because another process may have written to it.
         unsafe { std::ptr::read_volatile(std::ptr::from_ref::<[u8; 16]>(self.written)) }
     }
 
-    /// State of the process of the host.
+    /// Returns the state of the target process on the host.
     pub(crate) fn victim(&mut self) -> Vec<String> {
         let ended = self.victim.try_wait().unwrap();
         let process = format!("/proc/{}", self.facts.victim);
@@ -184,7 +182,7 @@ impl Scene {
         let stat = read("stat");
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_ascii_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied().unwrap_or_default();
-        // SAFETY: numbers.
+        // SAFETY: the call takes only integers.
         let storage = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, self.facts.victim) };
         let lines = |text: String, start: &'static str| {
             text.lines().filter(|line| line.starts_with(start)).collect::<Vec<_>>().join(" ")
@@ -199,16 +197,16 @@ impl Scene {
         ]
     }
 
-    /// Returns true if the shared memory of the host still exists.
+    /// Returns whether the shared memory segment of the host still exists.
     pub(crate) fn has_shared(&self) -> bool {
-        // SAFETY: the kernel fills the structure, for which zeros are valid.
+        // SAFETY: the kernel fills the structure, and zeros are a valid value for it.
         unsafe {
             let mut found: libc::shmid_ds = std::mem::zeroed();
             libc::shmctl(self.facts.shared, libc::IPC_STAT, &raw mut found) == 0
         }
     }
 
-    /// Returns what any of the sockets heard.
+    /// Returns the data that any of the sockets received.
     pub(crate) fn heard(&self) -> Option<String> {
         let mut bytes = [0; 64];
         let streams = self.streams.iter().position(|socket| socket.accept().is_ok());
@@ -223,8 +221,7 @@ impl Scene {
             .or_else(|| udp.then(|| "UDP heard it".to_owned()))
     }
 
-    /// Returns an observation if a process of the command still lives, seen by its beat, and stops
-    /// it then.
+    /// Returns a description if a process of the command is still alive, which its heartbeat reveals, and then stops it.
     pub(crate) fn beats(&self) -> Option<String> {
         let begun = Instant::now();
         let beat = self.facts.workspace.join("beat");
@@ -240,7 +237,7 @@ impl Scene {
         }
         fs::write(self.facts.workspace.join("stop"), "").unwrap();
         if grows {
-            // Until the last has seen it, it needs its directory.
+            // Keep the directory until every such process has noticed the stop file.
             std::thread::sleep(Duration::from_millis(100));
         }
         grows.then(|| "it still beats".to_owned())
@@ -251,7 +248,7 @@ impl Drop for Scene {
     fn drop(&mut self) {
         drop(self.victim.kill());
         drop(self.victim.wait());
-        // SAFETY: numbers; both were made for this scene.
+        // SAFETY: the calls take only integers, and both objects were created for this scene.
         unsafe {
             libc::shmctl(self.facts.shared, libc::IPC_RMID, std::ptr::null_mut());
             libc::msgctl(self.facts.queue, libc::IPC_RMID, std::ptr::null_mut());
@@ -266,11 +263,11 @@ fn fill(outside: &Path, workspace: &Path, secret: &str) {
         open(&outside.join(name));
     }
     fs::write(outside.join("secret"), secret).unwrap();
-    // A name is a secret too.
+    // A file name can reveal the secret as well.
     fs::write(outside.join(secret), "").unwrap();
     fs::write(outside.join("file"), "as it was").unwrap();
     let (path, name) = (crate::act::calls::c(outside.join("file")), c"user.secret".as_ptr());
-    // SAFETY: a path, a name, and a value with its length.
+    // SAFETY: path and name are C strings, and the value is passed with its length.
     unsafe { libc::setxattr(path.as_ptr(), name, secret.as_ptr().cast(), secret.len(), 0) };
     symlink(format!("/nowhere/{secret}"), outside.join("link")).unwrap();
     for name in ["file", "other", "gone"] {
@@ -287,15 +284,15 @@ fn fill(outside: &Path, workspace: &Path, secret: &str) {
     symlink(outside, workspace.join("given-directory")).unwrap();
 }
 
-/// Opens a path for reading, for all that are started as well.
+/// Opens a path for reading with a descriptor that child processes inherit.
 fn leak(path: &Path) -> i32 {
     let fd = fs::File::open(path).unwrap().into_raw_fd();
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::fcntl(fd, libc::F_SETFD, 0) };
     fd
 }
 
-/// Shared memory with the secret in it.
+/// Creates a shared memory segment that contains the secret.
 fn share(secret: &str) -> i32 {
     // SAFETY: the segment is new, and larger than the secret.
     unsafe {
@@ -307,11 +304,11 @@ fn share(secret: &str) -> i32 {
     }
 }
 
-/// A message queue with the secret in it.
+/// Creates a message queue that contains the secret.
 fn queue(secret: &str) -> i32 {
     let mut message = 1_u64.to_ne_bytes().to_vec();
     message.extend(secret.as_bytes());
-    // SAFETY: a number of eight bytes, and bytes with their length.
+    // SAFETY: the message starts with an eight-byte integer, and its text is passed with its length.
     unsafe {
         let made = libc::msgget(libc::IPC_PRIVATE, libc::IPC_CREAT | 0o600);
         let sent = libc::msgsnd(made, message.as_ptr().cast(), secret.len(), libc::IPC_NOWAIT);

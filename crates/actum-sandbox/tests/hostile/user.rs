@@ -1,4 +1,4 @@
-//! Users as which attacks are made: root, if the tests run as root, and an ordinary user.
+//! The users who run the attacks: root, if the tests run as root, and an ordinary user.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -10,19 +10,19 @@ use tempfile::TempDir;
 
 use crate::attack::{Attack, Users};
 
-/// Id of a user that has nothing on the machine.
+/// ID of a user who owns nothing on the machine.
 const ORDINARY: u32 = 12345;
 
-/// User as which attacks are made.
+/// A user who runs attacks.
 #[derive(Clone)]
 pub(crate) struct User {
     pub(crate) name: &'static str,
-    /// Id of the user to become, if it is another.
+    /// ID of the user to switch to, if it is a different one.
     pub(crate) become_id: Option<u32>,
     is_root: bool,
 }
 
-/// All users as which attacks can be made.
+/// Returns all users who can run attacks.
 pub(crate) fn users() -> Vec<User> {
     let user = |name, become_id, is_root| User { name, become_id, is_root };
     if is_root() {
@@ -33,7 +33,7 @@ pub(crate) fn users() -> Vec<User> {
 }
 
 impl User {
-    /// Starts the program as this user.
+    /// Returns a command that runs the program as this user.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some(id) = self.become_id {
@@ -43,9 +43,9 @@ impl User {
         command
     }
 
-    /// Returns true if the attack is made as this user.
+    /// Returns whether this user runs the attack.
     pub(crate) fn fits(&self, attack: &Attack) -> bool {
-        // A user other than root cannot become another user either.
+        // An ordinary user cannot switch to another user.
         match attack.users {
             Users::All => true,
             Users::Root => self.is_root,
@@ -53,16 +53,16 @@ impl User {
         }
     }
 
-    /// Returns the user as which this attack is made. An attack that would reach all of its user
-    /// gets one of its own, which is `other` than those of trials that are made beside it.
+    /// Returns the user who runs this attack. An attack that would affect all processes of its user gets a separate one. `other`
+    /// distinguishes it from concurrent trials.
     pub(crate) fn of(&self, attack: &Attack, other: u32) -> Self {
         let other = if attack.users == Users::Alone { other } else { 0 };
         Self { become_id: self.become_id.map(|id| id + other), ..*self }
     }
 }
 
-/// Installs this program where every user may run it, and, for root, a program that runs as root:
-/// `id`. That does no harm, and only the ordinary user of the tests may run it.
+/// Copies this program to where every user may execute it. For root, it also installs a setuid-root copy of `id`, which is harmless
+/// and executable only by the ordinary test user.
 pub(crate) fn install(place: &TempDir) -> PathBuf {
     let open = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode));
     open(place.path(), 0o755).unwrap();

@@ -1,62 +1,60 @@
-//! Types of the table of attacks.
+//! Types for the table of attacks.
 
-/// An attack: statements, their harm, and the boundaries that refuse it.
+/// An attack: its statements, the harm they do, and the boundaries that reject it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attack {
-    /// Statements. Names in braces are replaced by [`crate::ground::Ground::fill`].
+    /// SQL statements. [`crate::ground::Ground::fill`] replaces the names in braces.
     pub(crate) text: &'static str,
-    /// Harm where all boundaries are off.
+    /// Harm that the attack does if all boundaries are off.
     pub(crate) harm: Harm,
-    /// Boundary that refuses it.
+    /// Boundary that rejects the attack.
     pub(crate) first: Boundary,
-    /// Boundary that refuses it if the first is off.
+    /// Boundary that rejects the attack if the first one is off.
     pub(crate) next: Boundary,
 }
 
-/// Boundary of an SQL step, with a part of its error.
+/// Boundary of an SQL step, with part of its error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Boundary {
-    /// The list of statements.
+    /// The list of allowed statements.
     List(&'static str),
-    /// The locked engine.
+    /// The locked configuration of the engine.
     Lock(&'static str),
     /// The sandbox.
     Sandbox(&'static str),
-    /// The attack ends without an error in the sandbox, and does no harm.
+    /// Inside the sandbox, the attack succeeds without doing harm.
     Harmless,
 }
 
 /// Harm of an attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Harm {
-    /// The tables hold this text after it.
+    /// The tables contain this text after the attack.
     Shows(&'static str),
-    /// The tables hold this text after it, a setting of the engine. In the sandbox alone that is no
-    /// harm.
+    /// The tables contain this text, the value of an engine setting, after the attack. Under the sandbox alone this is harmless.
     Sets(&'static str),
-    /// The file or directory `{out}` exists after it.
+    /// The file or directory `{out}` exists after the attack.
     Writes,
-    /// A server on this host is asked for something.
+    /// A server on this host receives a request.
     Connects,
-    /// The attack fails with this message, which only a process that reads the file can give.
+    /// The attack fails with this message, which reveals that the process has read the file.
     Says(&'static str),
 }
 
 /// Content of the secret files.
 pub(crate) const CANARY: &str = "canary-5f1d";
 
-/// Reads a file outside: the locked engine refuses it, then the sandbox.
+/// Attack that reads a file outside the database. The locked engine rejects it, then the sandbox.
 pub(crate) const fn read(text: &'static str) -> Attack {
     attack(text, Harm::Shows(CANARY), Boundary::Lock(DENIED), Boundary::Sandbox(ABSENT))
 }
 
-/// Reads a file outside by a function that gives no row for a missing file, as it is in the
-/// sandbox.
+/// Like `read`, but with a function that returns no row for a missing file. In the sandbox the file is missing.
 pub(crate) const fn hidden(text: &'static str) -> Attack {
     attack(text, Harm::Shows(CANARY), Boundary::Lock(DENIED), Boundary::Harmless)
 }
 
-/// Attack with a kind that is not listed: the list refuses it, then the locked engine.
+/// Attack with an unlisted kind of statement. The list rejects it, then the locked engine.
 pub(crate) const fn listed(
     kind: &'static str,
     text: &'static str,
@@ -66,8 +64,7 @@ pub(crate) const fn listed(
     attack(text, harm, Boundary::List(kind), Boundary::Lock(next))
 }
 
-/// Attack with a kind that is not listed, which opens a file when it is bound: the locked engine
-/// refuses it first, then the list.
+/// Attack with an unlisted kind of statement that opens a file during binding. The locked engine rejects it first, then the list.
 pub(crate) const fn bound(kind: &'static str, text: &'static str, harm: Harm) -> Attack {
     attack(text, harm, Boundary::Lock(DENIED), Boundary::List(kind))
 }
@@ -81,9 +78,9 @@ pub(crate) const fn attack(
     Attack { text, harm, first, next }
 }
 
-/// The locked engine opens no file.
+/// Error of the locked engine when a statement opens a file.
 pub(crate) const DENIED: &str = "Permission Error";
-/// No file of this name is in the sandbox.
+/// Error when a file does not exist inside the sandbox.
 pub(crate) const ABSENT: &str = "IO Error";
-/// The settings of the locked engine cannot be changed.
+/// Error when a statement changes a setting of the locked engine.
 pub(crate) const LOCKED: &str = "configuration has been locked";

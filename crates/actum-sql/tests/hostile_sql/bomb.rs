@@ -1,5 +1,5 @@
-//! Bombs: allowed statements that need more time, memory or disk than a step has. The control is a
-//! smaller one, which ends.
+//! Bombs: allowed statements that exceed the time, memory or disk limit of a step. As a control, a smaller version of each
+//! succeeds.
 
 use std::time::Duration;
 
@@ -10,30 +10,30 @@ use libtest_mimic::Failed;
 use crate::ground::{End, Ground, LIMITS, Shared};
 use crate::worker::Walls;
 
-/// A bomb of any size.
+/// A bomb that can be built in any size.
 pub(crate) struct Bomb {
     pub(crate) name: &'static str,
-    /// Statements of a bomb of this size.
+    /// Returns the statements of a bomb of the given size.
     pub(crate) text: fn(usize) -> String,
-    /// Size that ends well.
+    /// Size at which the bomb succeeds.
     small: usize,
-    /// Size that does not.
+    /// Size at which the bomb exceeds a limit.
     large: usize,
     end: Ends,
 }
 
-/// Limit that ends a bomb.
+/// The limit that stops a bomb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ends {
-    /// The time of the step.
+    /// The time limit of the step.
     Time,
-    /// The memory of the engine; without a limit of its own, the sandbox ends it.
+    /// The memory limit of the engine. If the engine does not enforce it, the sandbox stops the bomb.
     Memory,
-    /// The size of a file in the sandbox.
+    /// The file size limit of the sandbox.
     File,
-    /// The number of statements.
+    /// The maximum number of statements.
     Count,
-    /// The time or the memory of the sandbox, whichever comes first on this machine.
+    /// The time or memory limit of the sandbox, whichever this machine reaches first.
     TimeOrMemory,
 }
 
@@ -47,13 +47,13 @@ const fn bomb(
     Bomb { name, text, small, large, end }
 }
 
-/// A text, a number of times.
+/// Repeats a text `n` times.
 fn times(text: &str, n: usize) -> String {
     text.repeat(n)
 }
 
 pub(crate) const BOMBS: &[Bomb] = &[
-    // Time.
+    // Bombs that use too much time.
     bomb(
         "a_recursive_query",
         |n| {
@@ -161,7 +161,7 @@ pub(crate) const BOMBS: &[Bomb] = &[
         1_000_000_000_000,
         Ends::Time,
     ),
-    // Memory.
+    // Bombs that use too much memory.
     bomb(
         "a_repeated_text",
         |n| format!("SELECT length(repeat('x', {n}))"),
@@ -272,7 +272,7 @@ pub(crate) const BOMBS: &[Bomb] = &[
         40,
         Ends::TimeOrMemory,
     ),
-    // Disk.
+    // Bombs that use too much disk space.
     bomb(
         "a_table",
         |n| {
@@ -296,7 +296,7 @@ pub(crate) const BOMBS: &[Bomb] = &[
         40,
         Ends::File,
     ),
-    // Texts that are hard to read.
+    // Bombs that are expensive to parse.
     bomb("statements", |n| times("SELECT 1;", n), 10, 10_001, Ends::Count),
     bomb(
         "brackets",
@@ -398,7 +398,7 @@ pub(crate) const BOMBS: &[Bomb] = &[
         Ends::TimeOrMemory,
     ),
     bomb("columns", |n| format!("SELECT 1{}", times(",1", n)), 100, 3_000_000, Ends::TimeOrMemory),
-    // What is answered.
+    // Bombs with a large result.
     bomb(
         "an_error",
         |n| format!("SELECT CASE WHEN {n} > 10 THEN error(repeat('x', {n})) END"),
@@ -408,7 +408,7 @@ pub(crate) const BOMBS: &[Bomb] = &[
     ),
 ];
 
-/// EX-21: a large bomb is ended by the limit that the table names; a small one runs to its end.
+/// EX-21: a large bomb is stopped by the limit named in the table, and a small one runs to completion.
 pub(crate) fn judge(bomb: &Bomb) -> Result<(), Failed> {
     let shared = Shared::get();
     let time = match bomb.end {

@@ -1,4 +1,4 @@
-//! Ground of an attack: a private directory with a database, and files outside that it is after.
+//! The environment of an attack: a private directory with a database, and outside files that the attack tries to reach.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,12 +16,12 @@ use serde_json::json;
 use crate::attack::CANARY;
 use crate::worker::Walls;
 
-/// Name of the database.
+/// File name of the database.
 const DATABASE: &str = "shop.duckdb";
-/// Name of the file for the rows of the last statement. It is a link to the secret file.
+/// File name for the rows of the last statement, which here is a link to the secret file.
 const ROWS: &str = "rows.csv";
 
-/// End of an attack.
+/// Result of running an attack.
 pub(crate) type End = Result<Report, SqlError>;
 
 /// Limits of a step.
@@ -37,18 +37,18 @@ pub(crate) const LIMITS: SqlLimits = SqlLimits {
 pub(crate) struct Shared {
     library: Library,
     host: HostReport,
-    /// Files to attack, and the database that each attack gets a copy of.
+    /// Target files, and the database that is copied for each attack.
     files: tempfile::TempDir,
 }
 
-/// Place of one attack.
+/// Environment of one attack.
 pub(crate) struct Ground {
     directory: tempfile::TempDir,
     outside: tempfile::TempDir,
     server: Option<u16>,
 }
 
-/// Number of requests that each server got, by its port.
+/// Number of requests received by each server, indexed by port.
 static ASKED: [AtomicUsize; 65_536] = [const { AtomicUsize::new(0) }; 65_536];
 
 fn real_worker() -> &'static Path {
@@ -60,7 +60,7 @@ fn temporary() -> tempfile::TempDir {
 }
 
 impl Shared {
-    /// Returns the one of this process.
+    /// Returns the instance that is shared within this process.
     pub(crate) fn get() -> &'static Self {
         static SHARED: OnceLock<Shared> = OnceLock::new();
         SHARED.get_or_init(Self::new)
@@ -91,7 +91,7 @@ impl Shared {
         ] {
             std::fs::write(files.join(name), text).unwrap();
         }
-        // An exported database, and a file of Parquet.
+        // Create an exported database and a Parquet file.
         let exported = files.join("exported");
         std::fs::create_dir(&exported).unwrap();
         let schema = format!("CREATE TABLE loot AS SELECT '{CANARY}' AS c;\n");
@@ -134,14 +134,14 @@ impl Shared {
 }
 
 impl Ground {
-    /// Makes a place, with a server if `server` is true.
+    /// Creates an environment, with a server if `server` is true.
     pub(crate) fn new(shared: &Shared, server: bool) -> Self {
         let (directory, outside) = (temporary(), temporary());
         std::fs::copy(shared.files.path().join(DATABASE), directory.path().join(DATABASE)).unwrap();
         for entry in std::fs::read_dir(shared.files.path()).unwrap() {
             let entry = entry.unwrap();
             let place = outside.path().join(entry.file_name());
-            // Hard links are not links for the engine.
+            // The engine does not treat hard links as links.
             if entry.file_type().unwrap().is_dir() {
                 std::fs::create_dir(&place).unwrap();
                 for file in std::fs::read_dir(entry.path()).unwrap() {
@@ -156,7 +156,7 @@ impl Ground {
         Self { directory, outside, server }
     }
 
-    /// Replaces the names in braces.
+    /// Replaces the names in braces with the paths of this environment.
     pub(crate) fn fill(&self, text: &str) -> String {
         let outside = self.outside.path().to_str().unwrap();
         let parent = Path::new(outside).file_name().unwrap().to_str().unwrap();
@@ -172,28 +172,28 @@ impl Ground {
             .replace("{port}", &self.server.unwrap_or_default().to_string())
     }
 
-    /// File outside that no attack may make.
+    /// Returns the path of an outside file that no attack may create.
     pub(crate) fn out(&self) -> PathBuf {
         self.outside.path().join("out.json")
     }
 
-    /// Returns true if the server got a request.
+    /// Returns whether the server received a request.
     pub(crate) fn was_asked(&self) -> bool {
         self.server.is_some_and(|port| ASKED[usize::from(port)].load(Ordering::SeqCst) > 0)
     }
 
-    /// Makes the file for the rows a link to the secret file, which no step leaves there by itself.
+    /// Replaces the result file with a link to the secret file, which a step itself would never do.
     pub(crate) fn link_rows(&self) {
         let link = self.directory.path().join(ROWS);
         std::os::unix::fs::symlink(self.outside.path().join("secret.csv"), link).unwrap();
     }
 
-    /// Runs statements as a step does.
+    /// Runs statements exactly as a step does.
     pub(crate) fn as_a_step(&self, shared: &Shared, query: &str, limits: SqlLimits) -> End {
         shared.start(real_worker(), self.directory.path(), DATABASE, query, limits, self.rows())
     }
 
-    /// Runs statements in the sandbox, with the other boundaries as they are asked for.
+    /// Runs statements in the sandbox, with the other boundaries as given.
     pub(crate) fn confined(
         &self,
         shared: &Shared,
@@ -206,7 +206,7 @@ impl Ground {
         shared.start(&program, self.directory.path(), DATABASE, &query, limits, self.rows())
     }
 
-    /// Runs statements without the sandbox: in a process of this user.
+    /// Runs statements without the sandbox, in a process of this user.
     pub(crate) fn unconfined(&self, shared: &Shared, walls: Walls, query: &str) -> End {
         let directory = self.directory.path();
         let rows = self.rows().map(|name| directory.join(name));
@@ -245,7 +245,7 @@ impl Ground {
     }
 }
 
-/// Starts a server that answers each request with an error, and counts them. It ends with this process.
+/// Starts a server that counts requests and answers each with an error. It runs until this process exits.
 fn serve() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -259,7 +259,7 @@ fn serve() -> u16 {
     port
 }
 
-/// A client that hangs up gets no answer.
+/// Answers one request, and ignores clients that disconnect.
 fn answer(stream: std::io::Result<TcpStream>) {
     if let Ok(mut stream) = stream {
         let mut request = [0; 4096];

@@ -1,10 +1,9 @@
-//! Attacks on the three boundaries of an SQL step: the list of statements, the locked engine and
-//! the sandbox. The real worker refuses each attack. If the first boundary is turned off the next
-//! one refuses it, and if all are off it does its harm.
+//! Attacks on the three boundaries of an SQL step: the list of statements, the locked engine and the sandbox. The real worker
+//! rejects each attack. With the first boundary turned off, the next one rejects it, and with all turned off, the attack does its
+//! harm.
 //!
-//! This program is two: the runner of the suite, and a worker whose boundaries can be turned off.
-//! The worker is part of this program alone, and calls the library by the same module as the real
-//! one.
+//! This binary is both the test runner and a worker whose boundaries can be turned off. That worker exists only here, but calls the
+//! library through the same module as the real one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,7 +21,7 @@ mod runner;
 mod table;
 mod worker;
 
-/// Parts of the real worker.
+/// Modules of the real worker.
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "the real worker uses more of them")]
 #[path = "../../src"]
 mod real {
@@ -35,7 +34,7 @@ mod real {
     pub(crate) mod statement;
 }
 
-// They name each other from the root of their crate.
+// These modules refer to each other from the crate root.
 use real::{comparison, job, message, parameter};
 
 use std::process::ExitCode;

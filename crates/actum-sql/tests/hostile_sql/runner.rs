@@ -11,15 +11,15 @@ use crate::ground::{End, Ground, LIMITS, Shared};
 use crate::table::ATTACKS;
 use crate::worker::Walls;
 
-/// Attacks of the table, at least.
+/// Minimum number of attacks in the table.
 const ATTACKS_MIN: usize = 100;
 
-/// Attacks at a time.
+/// Number of attacks that run concurrently.
 const AT_A_TIME: usize = 6;
 
 pub(crate) fn run() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // They wait for processes most of the time.
+    // The threads mostly wait for processes.
     arguments.test_threads.get_or_insert(AT_A_TIME);
     let attacks = ATTACKS.iter().flat_map(|group| group.iter()).map(|attack| {
         let name = format!("the_step_refuses {}", name(attack.text));
@@ -38,14 +38,14 @@ pub(crate) fn run() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Shortens an attack to the name of a test.
+/// Shortens the text of an attack to a test name.
 fn name(text: &str) -> String {
     let words: Vec<_> = text.split_whitespace().collect();
     words.join(" ").chars().take(90).collect()
 }
 
-/// EX-11, EX-20: an attack is refused by the boundary that the table names, by the next one if that
-/// is off, and by the sandbox alone. Without any boundary it does its harm.
+/// EX-11, EX-20: each attack is rejected by the boundary that the table names, by the next one if that is off, and by the sandbox
+/// without the other two. Without any boundary it does its harm.
 fn judge(attack: &Attack) -> Result<(), Failed> {
     let shared = Shared::get();
     let on = Walls { list: true, lock: true };
@@ -95,7 +95,7 @@ fn judge(attack: &Attack) -> Result<(), Failed> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
-/// Returns true for a setting of the engine, which is no harm if only the sandbox is left.
+/// Returns whether the attack only changes an engine setting, which is harmless if only the sandbox is left.
 fn is_only_set(harm: Harm, boundary: Boundary) -> bool {
     matches!((harm, boundary), (Harm::Sets(_), Boundary::Harmless))
 }
@@ -118,7 +118,7 @@ fn is_harmed(harm: Harm, ground: &Ground, ended: &End) -> bool {
     }
 }
 
-/// Returns true if this boundary refused an attack.
+/// Returns whether this boundary rejected an attack.
 fn refuses(boundary: Boundary, ended: &End) -> bool {
     match (boundary, ended) {
         (Boundary::List(kind), Ok(Report::Failed(failure))) => {
@@ -131,7 +131,7 @@ fn refuses(boundary: Boundary, ended: &End) -> bool {
         (Boundary::List(_) | Boundary::Lock(_) | Boundary::Sandbox(_), Ok(Report::Done(_))) => {
             false
         }
-        // The worker was ended, or came to some end without its harm.
+        // The worker was stopped, or finished without doing harm.
         (Boundary::Harmless, Ok(_) | Err(SqlError::Limit { .. } | SqlError::Ended { .. })) => true,
         (_, Err(_)) => false,
     }

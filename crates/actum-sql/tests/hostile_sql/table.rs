@@ -7,6 +7,6 @@ mod writes;
 
 use crate::attack::Attack;
 
-/// All attacks.
+/// All attacks, grouped by target.
 pub(crate) const ATTACKS: &[&[Attack]] =
     &[reads::ATTACKS, writes::ATTACKS, settings::ATTACKS, extensions::ATTACKS];

@@ -1,4 +1,4 @@
-//! Worker whose boundaries can be turned off. The first line of its query lists those that are on.
+//! A worker whose boundaries can be turned off. The first line of its query lists those that are on.
 
 use std::io::{Read, Write};
 
@@ -7,12 +7,12 @@ use crate::real::duckdb::{Connection, DuckDb};
 use crate::real::lockdown::{self, Access};
 use crate::real::statement::Kind;
 
-/// Boundaries that are on. The sandbox is turned off by starting this program without it.
+/// Boundaries that are on. To turn off the sandbox, this program is started without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walls {
-    /// The list of statements.
+    /// The list of allowed statements.
     pub(crate) list: bool,
-    /// The settings and the lock of the engine.
+    /// The settings of the engine and their lock.
     pub(crate) lock: bool,
 }
 
@@ -30,7 +30,7 @@ impl Walls {
     }
 }
 
-/// Reads a job from standard input, and writes its report. The version in it is the content of all tables.
+/// Reads a job from standard input and writes its report. The version in the report is replaced by the content of all tables.
 pub(crate) fn serve() {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input).unwrap();
@@ -77,7 +77,7 @@ fn work(job: &Job) -> Result<Done, Failure> {
     Ok(Done { version, statements: ran, tables: 0, rows: 0, comparison: None })
 }
 
-/// Returns the rows of all tables, as text.
+/// Returns the rows of all tables as text.
 fn content(connection: &Connection<'_>) -> Result<String, String> {
     let names = texts(
         connection,

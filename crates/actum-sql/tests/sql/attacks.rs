@@ -1,12 +1,10 @@
-//! Queries that try to reach past their database by ways that this engine does not have. Those that
-//! it has are in `hostile_sql`.
+//! Queries that try to leave their database with features that this engine lacks. Attacks on features it has are in `hostile_sql`.
 
 use actum_sql::Report;
 
 use crate::world::World;
 
-/// Statements with `{secret}`, a file that only this user reads, and `{out}`, a file outside of the
-/// directory that must stay absent.
+/// Statements in which `{secret}` is a file that only this user can read, and `{out}` is an outside path that must stay absent.
 const ATTEMPTS: &[&str] = &[
     "SELECT getenv('HOME')",
     "SELECT * FROM postgres_scan('host=127.0.0.1', 'public', 't')",
@@ -36,7 +34,7 @@ const ATTEMPTS: &[&str] = &[
     "CREATE DATABASE '{out}'",
 ];
 
-/// EX-11, EX-20: no statement reads or writes anything but its database; each that tries is refused.
+/// EX-11, EX-20: no statement can read or write anything outside its database, and each attempt is rejected.
 #[test]
 fn no_statement_accesses_anything_outside_its_database() {
     let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -47,7 +45,7 @@ fn no_statement_accesses_anything_outside_its_database() {
         let attack = attack
             .replace("{secret}", secret.to_str().unwrap())
             .replace("{out}", out.to_str().unwrap());
-        // An error of the host is one of ours.
+        // An error on the host side would be a bug in actum.
         let report = world.run(&attack).unwrap_or_else(|error| panic!("{attack}: {error}")).report;
         let Report::Failed(failure) = report else { panic!("{attack} ran") };
         assert!(!failure.message.contains("canary"), "{attack}: {failure:?}");

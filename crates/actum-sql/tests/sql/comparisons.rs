@@ -39,7 +39,7 @@ fn row(old: Option<Vec<Option<String>>>, new: Option<Vec<Option<String>>>) -> Ro
     RowDifference { old, new }
 }
 
-/// EX-11: rows of a table with a primary key are compared by it. The columns that differ come first.
+/// EX-11: rows of a table with a primary key are matched by that key, and changed columns are listed first.
 #[test]
 fn rows_are_compared_by_primary_key() {
     let table = only(World::comparing().compared(
@@ -80,7 +80,7 @@ fn rows_without_a_primary_key_compare_as_a_multiset() {
     assert_eq!(table.rows, expected);
 }
 
-/// EX-11: tables and columns that are made, removed or of another type are listed, and unchanged tables are counted.
+/// EX-11: added, removed and retyped tables and columns are listed, and unchanged tables are counted.
 #[test]
 fn added_removed_and_retyped_tables_and_columns_are_listed() {
     let world = World::comparing();
@@ -107,7 +107,7 @@ fn added_removed_and_retyped_tables_and_columns_are_listed() {
     assert_eq!(made.rows, [row(None, cells(&["5"]))]);
 }
 
-/// EX-11: views and indexes that only one side has are listed, those of a removed table included.
+/// EX-11: views and indexes that exist on only one side are listed, including those of a removed table.
 #[test]
 fn added_and_removed_views_and_indexes_are_listed() {
     let world = World::comparing();
@@ -142,7 +142,7 @@ fn added_and_removed_views_and_indexes_are_listed() {
     assert_eq!((compared.objects.len(), compared.objects_left_out), (200, 1));
 }
 
-/// EX-11: at most twenty rows are shown, shared among the tables; all are counted.
+/// EX-11: at most twenty rows are shown across all tables, but all are counted.
 #[test]
 fn shows_at_most_twenty_rows_and_counts_all() {
     let world = World::comparing();
@@ -153,8 +153,8 @@ fn shows_at_most_twenty_rows_and_counts_all() {
     assert_eq!((shown, compared.rows_changed), (vec![10, 10], 1500));
 }
 
-/// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an
-/// `EXPLAIN ANALYZE` with another statement in it, and the rows of a table that is replaced.
+/// EX-11: changes that statements do not report are counted, such as those from a `SELECT`, an `EXPLAIN ANALYZE` or a replaced
+/// table.
 #[test]
 fn comparison_counts_changes_that_statements_do_not_report() {
     for query in [
@@ -172,7 +172,7 @@ fn comparison_counts_changes_that_statements_do_not_report() {
     }
 }
 
-/// EX-11: the content of a write-ahead log is part of the database before the step.
+/// EX-11: committed rows in a write-ahead log belong to the database before the step.
 #[test]
 fn committed_rows_in_the_wal_are_not_a_difference() {
     let mut world = World::comparing();
@@ -182,7 +182,7 @@ fn committed_rows_in_the_wal_are_not_a_difference() {
     assert_eq!((table.rows_before, table.rows_changed), (Some(4), Some(1)));
 }
 
-/// EX-11: hostile values come as texts of a bounded length; nothing of them is interpreted.
+/// EX-11: hostile values are shown as text of limited length and never interpreted.
 #[test]
 fn hostile_values_are_truncated_and_returned_as_text() {
     let world = World::comparing();
@@ -204,8 +204,7 @@ fn hostile_values_are_truncated_and_returned_as_text() {
     assert_eq!((text(8), text(9)), ("true".to_owned(), "2026-01-02".to_owned()));
 }
 
-/// EX-11: a table that is too large is reported as not compared, all its rows count as changed, and
-/// the step succeeds.
+/// EX-11: a table that is too large is not compared. All its rows count as changed, and the step succeeds.
 #[test]
 fn oversized_table_is_not_compared() {
     let world = World::comparing();
@@ -218,8 +217,8 @@ fn oversized_table_is_not_compared() {
 
 /// EX-11: a comparison that takes too long is interrupted, and the step succeeds within its time.
 ///
-/// The comparison of this table takes longer than the step. The first time limit in which the step
-/// succeeds therefore interrupts the comparison, on machines of any speed.
+/// Comparing this table takes longer than the step itself. The first time limit under which the step succeeds therefore interrupts
+/// the comparison, on a machine of any speed.
 #[test]
 fn slow_comparison_is_interrupted_within_the_time_limit() {
     let mut world = World::comparing();
@@ -241,7 +240,7 @@ fn slow_comparison_is_interrupted_within_the_time_limit() {
             std::fs::remove_dir_all(world.path("actum-before")).unwrap();
         }
     };
-    // On a loaded machine no time may be left for the other table.
+    // A loaded machine may have no time left for the other table.
     let tables = differences(done).tables;
     let table = tables.into_iter().find(|table| table.name == "t").unwrap();
     let why = table.not_compared.expect("it takes longer than it may");

@@ -1,4 +1,4 @@
-//! Choice of the library, and errors about other ones (EX-9).
+//! Selection of the DuckDB library, and errors about invalid libraries (EX-9).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn version(library: &Library) -> Result<String, SqlError> {
     version_of((&helper(), host(), program()), library)
 }
 
-/// EX-9: a library that the policy pins is loaded from its path, and names its version.
+/// EX-9: a library pinned by the policy is loaded from its path, and its version is reported.
 #[test]
 fn a_pinned_library_is_loaded_from_its_path() {
     let world = World::empty();
@@ -32,7 +32,7 @@ fn a_pinned_library_is_loaded_from_its_path() {
     assert_eq!(world.rows("SELECT 1"), 1);
 }
 
-/// EX-9: a library that changed since it was pinned is not loaded, by this process or by the worker.
+/// EX-9: a library that changed after it was pinned is loaded neither by this process nor by the worker.
 #[test]
 fn pinned_library_that_changed_is_not_loaded() {
     let world = World::empty();
@@ -48,8 +48,7 @@ fn pinned_library_that_changed_is_not_loaded() {
     assert!(error.contains("its SHA-256 is ") && error.contains(tested().sha256), "{error}");
 }
 
-/// EX-9: a library for another processor, a file that is no library, and a missing one are refused
-/// before anything is loaded.
+/// EX-9: a missing file, a file that is no library, and a library for another processor are rejected before loading.
 #[test]
 fn library_for_another_processor_is_rejected_before_loading() {
     let world = World::empty();
@@ -82,7 +81,7 @@ fn library_for_another_processor_is_rejected_before_loading() {
     assert!(matches!(directory, LibraryError::NoLibrary { .. }), "{directory}");
 }
 
-/// EX-9: a shared library that is no DuckDB is not taken for one.
+/// EX-9: a shared library other than DuckDB is rejected.
 #[test]
 fn library_that_is_not_duckdb_is_rejected() {
     let candidates = ["/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6", "/lib64/libm.so.6"];

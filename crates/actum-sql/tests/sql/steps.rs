@@ -1,4 +1,4 @@
-//! Effects of statements, and their failures (EX-11).
+//! The effects of statements and their failures (EX-11).
 
 use actum_sql::{Problem, SqlError};
 
@@ -9,7 +9,7 @@ fn kinds(world: &World, query: &str) -> Vec<(String, u64)> {
     statements.into_iter().map(|ran| (ran.kind, ran.rows)).collect()
 }
 
-/// EX-11: the statements run in their order, each on what those before it left, and the report says what each one did.
+/// EX-11: statements run in order, each on the result of the previous ones, and the report lists their effects.
 #[test]
 fn statements_run_in_order_and_are_counted() {
     let world = World::new();
@@ -26,7 +26,7 @@ fn statements_run_in_order_and_are_counted() {
     assert_eq!(world.rows("SELECT * FROM customer WHERE city = 'Ulm'"), 1);
 }
 
-/// EX-11: after a step the database is one file, which is read whole again.
+/// EX-11: a step leaves the database as a single file that can be read completely.
 #[test]
 fn step_leaves_a_single_readable_database_file() {
     let world = World::new();
@@ -37,7 +37,7 @@ fn step_leaves_a_single_readable_database_file() {
     assert!(!world.path(&format!("{DATABASE}.wal")).exists());
 }
 
-/// EX-11: parameters have names, and their values keep what JSON says.
+/// EX-11: parameters are bound by name and keep their JSON values.
 #[test]
 fn parameters_are_bound_by_name() {
     let world = World::new()
@@ -57,7 +57,7 @@ fn parameters_are_bound_by_name() {
     assert_eq!(world.rows("SELECT 1 FROM customer WHERE name IS NULL"), 1);
 }
 
-/// EX-11: a parameter that is missing, not used, without a name or of another type is refused.
+/// EX-11: a parameter that is missing, unused, unnamed or of the wrong type is rejected.
 #[test]
 fn mismatched_parameters_are_rejected() {
     let world = World::new().with("id", "1");
@@ -79,7 +79,7 @@ fn mismatched_parameters_are_rejected() {
     assert!(failure.message.contains("no number"), "{failure:?}");
 }
 
-/// EX-11: each failure says its kind, its statement, and what DuckDB says.
+/// EX-11: each failure reports its kind, its statement and the message of DuckDB.
 #[test]
 fn sql_failures_report_kind_statement_and_message() {
     let world = World::new();
@@ -107,7 +107,7 @@ fn sql_failures_report_kind_statement_and_message() {
     assert_eq!(world.done(&"SELECT 1;\n".repeat(10_000)).statements.len(), 10_000);
 }
 
-/// EX-11: the rows of the last statement are saved as Parquet, with its parameters.
+/// EX-11: the rows of the last statement are saved as Parquet; its parameters apply as well.
 #[test]
 fn the_rows_of_the_last_statement_are_saved() {
     let world = World { save_results_to: Some("rows.parquet"), ..World::new() }.with("least", "2");
@@ -123,7 +123,7 @@ fn the_rows_of_the_last_statement_are_saved() {
     assert_eq!(world.problem("DELETE FROM customer RETURNING id"), Problem::Result);
 }
 
-/// EX-21: what takes too long or too much ends, and says by what.
+/// EX-21: a query that exceeds a limit is stopped, and the error names the limit.
 #[test]
 fn excessive_query_is_stopped_by_its_limit() {
     let mut world = World::new();

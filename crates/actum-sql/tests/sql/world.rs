@@ -1,4 +1,4 @@
-//! A library, a directory, and steps in it.
+//! Test fixture: a library, a directory, and functions that run SQL steps in it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use actum_sql::{
     Step, run,
 };
 
-/// Name of the database.
+/// File name of the database.
 pub(crate) const DATABASE: &str = "shop.duckdb";
 
-/// Home of the library that the tests share. `cargo xtask test` installs it.
+/// Returns the home of the shared library that `cargo xtask test` installs.
 pub(crate) fn home() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools")
 }
@@ -33,7 +33,7 @@ pub(crate) fn host() -> &'static HostReport {
     HOST.get_or_init(|| HostReport::probe(&helper()))
 }
 
-/// Directory with a private copy of a database.
+/// A directory with a private copy of a database.
 pub(crate) struct World {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) library: Library,
@@ -44,7 +44,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new, empty directory.
+    /// Creates a fixture with an empty directory.
     pub(crate) fn empty() -> Self {
         let library = match Library::find(&home(), None) {
             Ok(library) => library,
@@ -69,7 +69,7 @@ impl World {
         }
     }
 
-    /// A database with three customers.
+    /// Creates a fixture whose database has three customers.
     pub(crate) fn new() -> Self {
         let world = Self::empty();
         world.done(
@@ -104,7 +104,7 @@ impl World {
         run((&helper(), host(), program()), &step, None)
     }
 
-    /// Runs a step that comes to its end.
+    /// Runs a step and asserts that it completes.
     pub(crate) fn done(&self, query: &str) -> Done {
         match self.run(query).unwrap().report {
             Report::Done(done) => done,
@@ -112,7 +112,7 @@ impl World {
         }
     }
 
-    /// Runs a step that fails.
+    /// Runs a step and asserts that it fails.
     pub(crate) fn failed(&self, query: &str) -> Failure {
         match self.run(query).unwrap().report {
             Report::Done(done) => panic!("{query}: {done:?}"),
@@ -124,22 +124,21 @@ impl World {
         self.failed(query).problem
     }
 
-    /// Rows of the last statement.
+    /// Returns the number of rows of the last statement.
     pub(crate) fn rows(&self, query: &str) -> u64 {
         self.done(query).statements.last().unwrap().rows
     }
 }
 
 impl World {
-    /// Puts a fourth customer into the write-ahead log, by ending a step after it was committed;
-    /// returns the path of the log.
+    /// Leaves a fourth customer in the write-ahead log, by stopping a step after the commit. Returns the path of the log.
     pub(crate) fn with_a_write_ahead_log(&mut self) -> PathBuf {
         let (time, compares) = (self.limits.time, self.compares);
         self.compares = false;
         let query = "INSERT INTO customer VALUES (4, 'Di', 1); SELECT sum(hash(a.i + b.i))
             FROM range(10000000) a(i), range(10000000) b(i)";
         let log = self.path(&format!("{DATABASE}.wal"));
-        // On a slow machine the first limits are over before the row is committed.
+        // On a slow machine, the first time limits expire before the row is committed.
         for seconds in [1, 4, 16] {
             self.limits.time = Duration::from_secs(seconds);
             assert!(matches!(self.run(query), Err(SqlError::Limit { .. })));

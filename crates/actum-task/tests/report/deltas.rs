@@ -1,4 +1,4 @@
-//! Backups as block deltas: the script restores the original from the file that the run left.
+//! Backups stored as block deltas: the rollback script restores the original from the file that the run left.
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -14,20 +14,20 @@ use tempfile::TempDir;
 use crate::rollback::{before, cut_off, files, output_text, run, run_in, shells};
 use crate::tree::{BLOCK, Run, at, report_name, snapshot};
 
-/// Content without repetitions.
+/// Returns content without repetitions.
 fn content(size: usize) -> Vec<u8> {
     let words = (0u64..).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()
 }
 
-/// Changes these bytes of the content, and its size.
+/// Returns the content with some bytes changed and with a new size.
 fn edited(mut content: Vec<u8>, at: &[usize], size: usize) -> Vec<u8> {
     content.resize(size, 7);
     at.iter().filter(|at| **at < size).for_each(|&at| content[at] ^= 0xff);
     content
 }
 
-/// Builds a run that modifies files, with deltas as backups.
+/// Builds a run that modifies files and stores their backups as deltas.
 fn modified(changes: &[(&[u8], Vec<u8>, Vec<u8>)]) -> Run {
     let before: Vec<_> = changes.iter().map(|(path, old, _)| (*path, &**old, 0o640)).collect();
     let after: Vec<_> = changes.iter().map(|(path, _, new)| (*path, &**new, 0o755)).collect();
@@ -39,7 +39,7 @@ fn modified(changes: &[(&[u8], Vec<u8>, Vec<u8>)]) -> Run {
     }
 }
 
-/// Builds a run on files that keep their size, grow and shrink, under hostile names.
+/// Builds a run on files with hostile names that keep their size, grow and shrink.
 fn hostile() -> Run {
     let old = || content(9 * BLOCK + 100);
     modified(&[
@@ -53,7 +53,7 @@ fn hostile() -> Run {
     ])
 }
 
-/// EX-16, EX-21: the file keeps its size, grows or shrinks, and is restored with its mode.
+/// EX-16, EX-21: every shell restores a file and its mode, whether the file kept its size, grew or shrank.
 #[test]
 fn every_shell_restores_files_from_deltas() {
     let hostile = hostile();
@@ -108,7 +108,7 @@ fn busybox_restores_files_from_deltas() {
     assert_eq!(snapshot(root.path()), before(&hostile));
 }
 
-/// EX-16: at each moment a file is the old one, the new one, or moved aside to where the next start restores it from.
+/// EX-16: at any moment, a file has its old content or its new content, or is stored aside where the next start restores it.
 #[test]
 fn next_run_finishes_a_script_killed_while_applying_deltas() {
     let a_run = modified(&[
@@ -139,7 +139,7 @@ fn next_run_finishes_a_script_killed_while_applying_deltas() {
     assert!(turn > 20, "only {turn} steps");
 }
 
-/// EX-16: a file that was edited since, or a delta that was changed, stops the whole rollback.
+/// EX-16: an edited file or a damaged delta stops the whole rollback with an error that names the file.
 #[test]
 fn edited_file_or_damaged_delta_is_rejected_by_name() {
     let a_run = hostile();
@@ -193,8 +193,7 @@ fn without_dd_a_delta_is_rejected_before_any_change() {
     assert_eq!(snapshot(root.path()), left);
 }
 
-/// EX-16: a delta restores the old content only from the file that the run left. So that file is kept if
-/// another file took its path.
+/// EX-16: a delta applies only to the file that the run left, so that file is kept if another one took its path.
 #[test]
 fn delta_base_is_kept_if_another_file_replaces_it() {
     let (old, new) = (content(3 * BLOCK), edited(content(3 * BLOCK), &[0], 3 * BLOCK));
@@ -212,7 +211,7 @@ fn delta_base_is_kept_if_another_file_replaces_it() {
         output_text(&refused)
     );
     assert_eq!(fs::read(&aside).unwrap(), new);
-    // The user gives up their own file and keeps the one that the run left.
+    // The user removes their own file and restores the one that the run left.
     fs::remove_file(root.path().join("a")).unwrap();
     let done = run(&script, &[]);
     assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
@@ -222,7 +221,7 @@ fn delta_base_is_kept_if_another_file_replaces_it() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// EX-16, EX-21: between two contents in both directions.
+    /// EX-16, EX-21: deltas convert between two contents in both directions.
     #[test]
     fn script_reverts_any_block_edits(
         size in 0usize..20 * BLOCK,

@@ -1,4 +1,4 @@
-//! Other documents of a task: they record the run, are consistent, and survive a round trip (EX-15, EX-16, EX-24).
+//! The other documents of a task record the run, are consistent, and round-trip (EX-15, EX-16, EX-24).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, FileMode, FileState, Status, Timestamp};

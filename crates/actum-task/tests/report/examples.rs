@@ -1,4 +1,4 @@
-//! Shortened examples of the seed, section 12, are subsets of the written documents (EX-13).
+//! The shortened examples of the specification, section 12, are subsets of the written documents (EX-13).
 
 use actum_core::Digest;
 use actum_core::plain_id::PlainId;
@@ -82,7 +82,7 @@ pub(crate) fn rejection() -> ErrorReport {
     }
 }
 
-/// Returns true if all of `part` is in `whole` at the same path.
+/// Returns whether `whole` contains all of `part` at the same paths.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part
@@ -102,7 +102,7 @@ fn assert_part(part: &str, whole: &[u8]) {
     assert!(is_part(&part, &whole), "{part:#}\nis not in\n{whole:#}");
 }
 
-/// EX-11, EX-14: a report is read back with the details of an SQL step and without.
+/// EX-11, EX-14: a report round-trips with and without the details of an SQL step.
 #[test]
 fn report_round_trips_with_sql_step_details() {
     let digest = Digest::of(b"x");
@@ -141,7 +141,7 @@ fn report_round_trips_with_sql_step_details() {
         (1000, &2.into())
     );
     assert!(!String::from_utf8(without.write().unwrap()).unwrap().contains("details"));
-    // The details of an action are signed together with the outcomes.
+    // The signature covers the details of an action together with its outcome.
     let none = std::collections::BTreeSet::new();
     assert_ne!(with.outcomes_digest(&none).unwrap(), without.outcomes_digest(&none).unwrap());
 }

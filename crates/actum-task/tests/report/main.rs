@@ -1,4 +1,4 @@
-//! Output of a task: its documents, and a rollback script that is actually run.
+//! The output of a task: its documents, and its rollback script, which the tests actually run.
 
 #![allow(
     clippy::unwrap_used,

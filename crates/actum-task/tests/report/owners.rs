@@ -1,4 +1,4 @@
-//! Rollback script and the owners of the files that it restores (EX-16).
+//! The rollback script and the owners of the files that it restores (EX-16).
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::rollback::{files, output_text, run};
 use crate::tree::{Files, Run};
 
-/// EX-16: a setuid program that root restores keeps its owner.
+/// EX-16: a setuid program restored by root keeps its owner.
 #[test]
 fn setuid_file_keeps_its_owner_or_is_not_restored() {
     let root = TempDir::new().unwrap();
@@ -43,7 +43,7 @@ fn setuid_file_keeps_its_owner_or_is_not_restored() {
     assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
-/// EX-16: the owner of a directory can place links where root would write.
+/// EX-16: root does not run a script in a user's directory, because the user could place links where root would write.
 #[test]
 fn root_does_not_run_a_script_in_another_users_tree() {
     let owned = Owned::new(&Run {
@@ -71,7 +71,7 @@ fn root_does_not_run_a_script_in_another_users_tree() {
     }
 }
 
-/// EX-16: a link at the temporary name does not redirect the copy.
+/// EX-16: a symlink at the temporary path does not redirect the copy of a backup.
 #[test]
 fn backup_copy_does_not_follow_symlinks() {
     let a_run = Run {
@@ -83,7 +83,7 @@ fn backup_copy_does_not_follow_symlinks() {
     let script = a_run.write_after(root.path());
     let other = programs.path().join("other");
     fs::write(&other, "theirs\n").unwrap();
-    // The third call with the name is the last one before the copy.
+    // The third call that mentions the path is the last one before the copy.
     let rm = programs.path().join("rm");
     let report = script.parent().unwrap().display();
     let text = format!(
@@ -101,8 +101,7 @@ fn backup_copy_does_not_follow_symlinks() {
     assert_eq!(fs::read(root.path().join("tool")).unwrap(), b"new\n");
 }
 
-/// Tool of a run that belongs to a user other than root, and the script, which runs as the user that a fake
-/// `id` reports.
+/// The files of a run that an ordinary user owns, and a script that runs as the user reported by a fake `id`.
 struct Owned {
     root: TempDir,
     programs: TempDir,
@@ -137,7 +136,7 @@ impl Owned {
     }
 }
 
-/// EX-16: a user who may not restore the owner of a program gets an error before anything changes.
+/// EX-16: a user who cannot restore the owner of a program gets an error before anything changes.
 #[test]
 fn unrestorable_owner_stops_the_script_before_any_change() {
     let owned = Owned::new(&Run {
@@ -161,7 +160,7 @@ fn unrestorable_owner_stops_the_script_before_any_change() {
     assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"old\n");
 }
 
-/// EX-16: the group of a file does not matter if only its mode is restored, except for a set-group-ID file.
+/// EX-16: the group does not matter if only the mode is restored, except for a set-group-ID file.
 #[test]
 fn owner_restores_the_mode_of_a_setuid_file() {
     for (mode, code) in [(0o4755, 0), (0o2755, 1)] {

@@ -1,4 +1,4 @@
-//! Rollback script while an editor saves a file (EX-16).
+//! The rollback script while an editor saves a file (EX-16).
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -16,13 +16,13 @@ use crate::tree::{Run, at};
 const SAVED: &str = "hours of work\n";
 const CONTENT: &str = "what was there\n";
 
-/// System programs that let the editor act before a chosen call.
+/// Wrappers around system programs that let an editor act before a chosen call.
 struct Editor {
     programs: TempDir,
 }
 
 impl Editor {
-    /// Acts before the call after `turn` of one of the programs.
+    /// Creates wrappers that run `act` before call number `turn` of one of the programs.
     fn new(names: &[&str], turn: usize, act: &str) -> Self {
         let programs = TempDir::new().unwrap();
         let here = programs.path().display();
@@ -71,7 +71,7 @@ const ALL: [&str; 15] = [
     "sync",
 ];
 
-/// Saves a file as editors do: a new file replaces the old one.
+/// Returns a script that saves a file as editors do, by replacing it with a new one.
 fn save(root: &Path, path: &Path) -> String {
     let new = root.join("agent/new");
     let saved = root.join("agent/saved");
@@ -82,7 +82,7 @@ fn save(root: &Path, path: &Path) -> String {
     )
 }
 
-/// Returns runs of one change each, with the paths concerned.
+/// Returns runs with one change each, and the paths involved.
 fn runs() -> Vec<(Run, Vec<&'static [u8]>)> {
     let old = (CONTENT.as_bytes(), 0o644);
     let a_run = |before: &[(&[u8], &[u8], u32)], after: &[(&[u8], &[u8], u32)]| Run {
@@ -119,7 +119,7 @@ fn aside(script: &Path) -> Vec<PathBuf> {
     entries.filter(is_aside).collect()
 }
 
-/// Returns true if a content is at the path, or aside under a name that the script printed.
+/// Returns whether the content is at the path, or was moved aside to a path that the script printed.
 fn is_kept(content: &str, path: &Path, script: &Path, output_text: &str) -> bool {
     let has = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == content);
     has(path) || aside(script).iter().any(|path| has(path) && is_printed(path, output_text))
@@ -129,8 +129,8 @@ fn is_printed(path: &Path, output_text: &str) -> bool {
     output_text.contains(path.file_name().unwrap().to_str().unwrap())
 }
 
-/// EX-16: an editor saves the file before any call of the script to another program, and the script is killed
-/// there or continues.
+/// EX-16: a file that an editor saves before any external call of the script is kept, whether the script is killed there or
+/// continues.
 #[test]
 fn script_keeps_files_saved_by_an_editor_at_any_moment() {
     let mut saves = 0;
@@ -171,14 +171,14 @@ fn script_keeps_files_saved_by_an_editor_at_any_moment() {
     assert!(saves > 200, "only {saves} saves");
 }
 
-/// EX-16: a second save while the first one is being restored overwrites nothing, and is not overwritten.
+/// EX-16: a second save during the restoration of the first is not overwritten and overwrites nothing.
 #[test]
 fn unrestorable_file_is_kept_and_its_path_printed() {
     let (a_run, _) = runs().swap_remove(0);
     let root = TempDir::new().unwrap();
     let script = a_run.write_after(root.path());
     let file = root.path().join("a");
-    // The first save precedes the move aside, and the second one the digest of the moved file.
+    // The first save happens before the file is moved aside, and the second before the digest of the moved file is computed.
     let editor = Editor::new(&["mv"], 0, &save(root.path(), &file));
     let second = format!(
         "#!/bin/sh\n[ -e '{file}' ] || printf 'second\\n' >'{file}'\nexec /usr/bin/sha256sum \"$@\"\n",
@@ -199,7 +199,7 @@ fn unrestorable_file_is_kept_and_its_path_printed() {
         assert!(printed.contains("Nothing was changed"), "{printed}");
         assert!(is_kept(SAVED, &file, &script, &printed), "{printed}");
     }
-    // The user decides between the two.
+    // The user chooses between the two versions.
     fs::write(&file, "new\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::remove_file(aside(&script).pop().unwrap()).unwrap();
@@ -208,7 +208,7 @@ fn unrestorable_file_is_kept_and_its_path_printed() {
     assert_eq!(fs::read_to_string(&file).unwrap(), CONTENT);
 }
 
-/// EX-16: a directory or a link that replaces the file is restored, and nothing is written into it.
+/// EX-16: a directory or symlink that replaced the file is restored, and nothing is written into it.
 #[test]
 fn directory_or_symlink_that_replaces_a_file_is_restored() {
     for make in ["mkdir -p '{}/inside'", "ln -s . '{}'"] {
@@ -236,7 +236,7 @@ fn directory_or_symlink_that_replaces_a_file_is_restored() {
     }
 }
 
-/// EX-16: if a file cannot have a second name, the script changes nothing.
+/// EX-16: the script changes nothing if hard links are not supported.
 #[test]
 fn without_hard_links_nothing_is_changed() {
     let (a_run, _) = runs().swap_remove(0);
@@ -255,8 +255,7 @@ fn without_hard_links_nothing_is_changed() {
     assert!(names.into_iter().all(|name| !name.as_encoded_bytes().starts_with(b".")));
 }
 
-/// EX-16, issue 22 (claims): a user revokes access to a file of the run before any call of the script to
-/// another program.
+/// EX-16, issue 22 (claims): the script keeps stricter permissions that a user sets before any of its external calls.
 #[test]
 fn script_keeps_permissions_that_a_user_restricts_meanwhile() {
     let modes = Run {
@@ -268,7 +267,7 @@ fn script_keeps_permissions_that_a_user_restricts_meanwhile() {
     let closing = closing.map(|(run, mut paths)| (run, paths.pop().unwrap()));
     let mut closed = 0;
     for (number, (a_run, path)) in closing.chain([(modes, &b"a"[..])]).enumerate() {
-        // The last check of a file of which only the mode is restored is just before `chmod`.
+        // If only the mode of a file is restored, the last check happens just before `chmod`.
         let names: Vec<_> = ALL.into_iter().filter(|name| *name != "chmod").collect();
         for turn in 0.. {
             let root = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Rollback script on trees and names of all kinds, and interrupted at each of its steps.
+//! The rollback script on trees and names of all kinds, and interrupted at each of its steps.
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -17,10 +17,10 @@ use tempfile::TempDir;
 
 use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
 
-/// Shell and its arguments.
+/// A shell with its arguments.
 pub(crate) type Shell = (&'static str, &'static [&'static str]);
 
-/// Shells that run the script.
+/// Returns the shells that can run the script.
 pub(crate) fn shells() -> Vec<Shell> {
     vec![("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])]
 }
@@ -48,7 +48,7 @@ pub(crate) fn files(files: &[(&[u8], &[u8], u32)]) -> Files {
     files.iter().map(|(path, content, mode)| (path.to_vec(), (content.to_vec(), *mode))).collect()
 }
 
-/// Builds a run with every kind of change, under names that break careless scripts.
+/// Builds a run with every kind of change, under file names that break careless scripts.
 fn rich() -> Run {
     Run {
         before: files(&[
@@ -146,7 +146,7 @@ fn script_requires_one_of_three_digest_tools() {
     };
     for tool in [&tools[..0], &tools[..1], &tools[1..2], &tools[2..]] {
         let programs = TempDir::new().unwrap();
-        // Without `link`, `ln` makes second names.
+        // Without `link`, the script creates hard links with `ln`.
         let linker = if tool.len() == 1 && tool[0] == "shasum" { "ln" } else { "link" };
         let needed =
             ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", "dd", linker];
@@ -174,7 +174,7 @@ fn script_requires_one_of_three_digest_tools() {
     }
 }
 
-/// Change by another process between run and rollback.
+/// A change that another process makes between the run and the rollback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tampering {
     Content,
@@ -215,8 +215,8 @@ fn script_changes_nothing_if_any_file_was_tampered_with() {
         Tampering::Directory,
     ];
     for file in rich.after.keys().filter(|file| *file != b"untouched") {
-        // A file that the run created, or one at the path of a former directory, may be gone: then the path
-        // is as before the run, or becoming so.
+        // A created file, or a file at the path of a former directory, may be missing, because its path is then already as before
+        // the run.
         let may_be_gone = !rich.before.contains_key(file);
         let is_renamed = rich.renamed.iter().any(|(_, to)| to == file);
         let tampering: &[Tampering] = match file.as_slice() {
@@ -314,7 +314,7 @@ fn in_a_directory() -> Run {
     }
 }
 
-/// EX-16: git keeps no empty directories, so a checkout may lack some.
+/// EX-16: a checkout may lack empty directories, because git does not store them.
 #[test]
 fn removed_directory_is_recreated_for_restored_files() {
     let a_run = in_a_directory();
@@ -349,7 +349,7 @@ fn file_in_place_of_a_directory_blocks_the_rollback() {
     assert_eq!(snapshot(root.path()), left);
 }
 
-/// Makes versions of all programs that change something; each kills the script at its turn.
+/// Creates wrappers for all programs that change something, each of which kills the script at its turn.
 fn killers(turn: usize) -> TempDir {
     let programs = TempDir::new().unwrap();
     let counter = programs.path().join("turn");
@@ -371,11 +371,11 @@ fn killers(turn: usize) -> TempDir {
     programs
 }
 
-/// Runs the script until its change after `turn`. Returns true if it was killed.
+/// Runs the script until its change number `turn`. Returns whether the script was killed.
 pub(crate) fn cut_off(script: &PathBuf, turn: usize) -> bool {
     let programs = killers(turn);
     let path = format!("{}:/usr/bin:/bin", programs.path().display());
-    // Use a new process group: some programs are children of a subshell.
+    // Use a new process group, because some of the programs are children of a subshell.
     let mut command = Command::new("/bin/sh");
     let output = command.arg(script).env("PATH", path).process_group(0).output().unwrap();
     output.status.code().is_none()
@@ -462,7 +462,7 @@ fn tree() -> impl Strategy<Value = Files> {
     vec((path, ("[xy]{0,2}".prop_map(String::into_bytes), mode)), 0..7).prop_map(sound)
 }
 
-/// Removes files at paths that must be directories.
+/// Removes files whose paths must be directories.
 fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
     let mut sound = Files::new();
     for (path, file) in files {
@@ -478,7 +478,7 @@ fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
     sound
 }
 
-/// Change of a run to a file.
+/// The change that a run makes to one file.
 #[derive(Debug, Clone)]
 enum Fate {
     Kept,
@@ -516,7 +516,7 @@ fn a_run() -> impl Strategy<Value = Run> {
         let fresh = created
             .into_iter()
             .map(|(path, (content, mode))| (path, ([b"new", &*content].concat(), mode)));
-        // A change that the run made first takes precedence.
+        // Earlier changes of the run take precedence.
         let after = sound(after.into_iter().chain(fresh));
         renamed.retain(|(from, to)| {
             let is_this = after.get(to).is_some_and(|(content, _)| {

@@ -1,4 +1,4 @@
-//! Published JSON Schemas match the readers (EX-13).
+//! The published JSON Schemas agree with the parsers (EX-13).
 
 use actum_document::{Problem, SchemaFile};
 use actum_task::report::{
@@ -25,7 +25,7 @@ const PUBLISHED: [(&str, &str); 5] = [
     ("task-status.schema.json", include_str!("../../../../schemas/task-status.schema.json")),
 ];
 
-/// Document of a task: the name of its schema, its bytes, and its reader.
+/// A document of a task: the name of its schema, its bytes, and its parser.
 type Document = (&'static str, Vec<u8>, fn(&[u8]) -> Result<(), ReportError>);
 
 fn documents() -> Vec<Document> {
@@ -137,7 +137,7 @@ fn damaged_document_is_rejected_where_its_schema_rejects_it() {
                     assert!(is_valid, "{name}: read, but not by the schema: {value}");
                     read_of += 1;
                 }
-                // No schema can express this.
+                // No schema can express this rule.
                 Err(ReportError(mistake))
                     if matches!(mistake.problem, Problem::Contradiction { .. }) =>
                 {

@@ -1,4 +1,4 @@
-//! Rollback script syncs the files that it restores, if the system can (EX-16).
+//! The rollback script syncs the files that it restores, if the system supports it (EX-16).
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
@@ -14,7 +14,7 @@ use crate::tree::{Run, snapshot};
 
 const NOTE: &str = "a power cut in the next minute can damage what was restored";
 
-/// Builds a run with a changed file in a directory and a renamed one.
+/// Builds a run that changed one file in a directory and renamed another.
 fn a_run() -> Run {
     Run {
         before: files(&[(b"in/a", b"old\n", 0o644), (b"b", b"moved\n", 0o644)]),
@@ -24,7 +24,7 @@ fn a_run() -> Run {
     }
 }
 
-/// Runs the script with its own `sync`, and an `rm` that logs the removed files.
+/// Runs the script with the given `sync`, and with an `rm` that logs the removed files.
 fn run_with(sync: &str) -> (Output, Vec<String>) {
     let (programs, root) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let log = programs.path().join("log");
@@ -45,7 +45,7 @@ fn run_with(sync: &str) -> (Output, Vec<String>) {
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(snapshot(root.path()), before(&a_run));
     let log = fs::read_to_string(&log).unwrap_or_default();
-    // For a file of the script only the name matters.
+    // Only the file name matters for files in the directory of the script.
     let short = |line: &str| {
         let (word, path) = line.split_once(' ').unwrap();
         let name = Path::new(path).file_name().map_or(path, |name| name.to_str().unwrap());
@@ -55,7 +55,7 @@ fn run_with(sync: &str) -> (Output, Vec<String>) {
     (output, log.lines().map(short).collect())
 }
 
-/// EX-16: content and name of a restored file are on the disk before the replaced file is removed.
+/// EX-16: the content and name of a restored file are on disk before the replaced file is removed.
 #[test]
 fn restored_file_is_synced_before_the_replaced_one_is_removed() {
     let (output, log) = run_with("echo \"sync $1\" >>'LOG'");
@@ -77,12 +77,12 @@ fn restored_file_is_synced_before_the_replaced_one_is_removed() {
     assert!(!output_text(&output).contains(NOTE), "{}", output_text(&output));
 }
 
-/// EX-16: without a working `sync` the files are still restored, and the script reports it.
+/// EX-16: without a working `sync`, the script still restores the files and reports the problem.
 #[test]
 fn script_without_sync_restores_and_reports_it() {
     for (sync, is_noted) in [
         ("exit 1", true),
-        // Version that accepts no path.
+        // A version of `sync` that accepts no paths.
         ("[ $# -eq 0 ]", false),
         ("exec /bin/sync \"$@\"", false),
     ] {

@@ -1,4 +1,4 @@
-//! Trees of files on the disk and in memory, and the effect of a run on one.
+//! File trees on disk and in memory, and the effect of a run on them.
 
 #![expect(clippy::disallowed_methods, reason = "the script works on files")]
 
@@ -18,22 +18,22 @@ use actum_task::report::{
 /// Size of a block, in bytes.
 pub(crate) const BLOCK: usize = 4096;
 
-/// Files with content and mode.
+/// Content and mode of each file, by path.
 pub(crate) type Files = BTreeMap<Vec<u8>, (Vec<u8>, u32)>;
 
-/// Run: the files before and after it, and its renames.
+/// A run, described by the files before and after it and by its renames.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Run {
     pub(crate) before: Files,
     pub(crate) after: Files,
-    /// Directories without files, and modes of directories.
+    /// Empty directories, and directories with explicit modes.
     pub(crate) before_directories: BTreeMap<Vec<u8>, u32>,
     pub(crate) renamed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// Modified files with a delta as backup.
+    /// Modified files whose backup is a delta.
     pub(crate) deltas: BTreeSet<Vec<u8>>,
 }
 
-/// Content of a directory.
+/// Kind with mode, and content, of everything in a directory.
 pub(crate) type Snapshot = BTreeMap<Vec<u8>, (String, Vec<u8>)>;
 
 pub(crate) fn path(bytes: &[u8]) -> RelPath {
@@ -53,12 +53,12 @@ fn parents(files: &Files) -> BTreeSet<Vec<u8>> {
 }
 
 impl Run {
-    /// Returns the directories before the run with their modes, and those after it.
+    /// Returns the directories before the run with their modes, and the directories after it.
     fn directories(&self) -> (BTreeMap<Vec<u8>, u32>, BTreeSet<Vec<u8>>) {
         let parents_before = parents(&self.before).into_iter().map(|directory| (directory, 0o755));
         let mut before: BTreeMap<_, _> = parents_before.collect();
         before.extend(self.before_directories.clone());
-        // Directories that the run leaves empty are removed.
+        // The run removes directories that it leaves empty.
         (before, parents(&self.after))
     }
 
@@ -113,7 +113,7 @@ impl Run {
         rollback
     }
 
-    /// Returns the delta of a modified file, and its number of blocks.
+    /// Returns the delta for a modified file, and its number of blocks.
     fn delta(&self, file: &[u8]) -> (Vec<u8>, u64) {
         let [before, after] = [&self.before, &self.after].map(|files| &files.get(file).unwrap().0);
         let (mut blocks, mut runs) = (Vec::new(), Vec::<(usize, usize)>::new());
@@ -134,7 +134,7 @@ impl Run {
         ([blocks, lines.into_bytes()].concat(), u64::try_from(count).unwrap())
     }
 
-    /// Writes the files as before the run into a directory.
+    /// Writes the files as they were before the run.
     pub(crate) fn write_before(&self, root: &Path) {
         let (directories, _) = self.directories();
         write_files(root, &self.before, directories.keys());
@@ -143,8 +143,8 @@ impl Run {
         }
     }
 
-    /// Writes the files as after the run into a directory, with a report directory that has script and
-    /// backups. Returns the path of the script.
+    /// Writes the files as they are after the run, and a report directory with the script and backups. Returns the path of the
+    /// script.
     pub(crate) fn write_after(&self, root: &Path) -> PathBuf {
         let (before, after) = self.directories();
         write_files(root, &self.after, after.iter());

@@ -97,7 +97,7 @@ fn approval_is_valid_for_its_subject_until_it_expires() {
     }
 }
 
-/// EX-1, AA-5: an approval names the change that was shown, and no other.
+/// EX-1, AA-5: an approval covers only the change that was shown to the approver.
 #[test]
 fn approval_covers_only_the_shown_change() {
     let approval = approval();
@@ -123,7 +123,7 @@ fn approval_round_trips_and_rejects_unknown_fields() {
     assert!(serde_json::from_str::<TaskApproval>(&more).is_err());
 }
 
-/// EX-1: an approval of the older format, which names no change, is rejected by name, signed or not.
+/// EX-1: an approval in the older format, which names no change, is rejected with a specific error, signed or not.
 #[test]
 fn approval_without_a_change_is_rejected() {
     let key = ApprovalKey(SigningKey::from_bytes(&[4; 32]));

@@ -1,4 +1,4 @@
-//! Table of error codes, compared with section 8 of the seed.
+//! The table of error codes, compared with section 8 of the specification.
 
 use actum_task::{ErrorCategory, ErrorCode, RecoveryAction, Response};
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ fn response_determines_recovery_action_and_escalation() {
     }
 }
 
-/// EX-18: each code has sentences for its meaning, its response and the advice.
+/// EX-18: every code describes its meaning, the response and the advice.
 #[test]
 fn every_error_code_has_meaning_response_and_advice() {
     for code in ErrorCode::ALL {
@@ -98,7 +98,7 @@ fn every_error_code_has_meaning_response_and_advice() {
     }
 }
 
-/// EX-18: the documents are refused as a whole, and a protected file in them with an alert.
+/// EX-18: problems in the documents reject the whole task, and a protected file in them also raises an alert.
 #[test]
 fn document_errors_reject_the_task_but_file_errors_do_not() {
     for code in ErrorCode::ALL {

@@ -1,4 +1,4 @@
-//! Envelope in which the protocol layer approves a task.
+//! The envelope with which the protocol layer approves a task.
 
 use actum_core::Digest;
 use actum_task::{ErrorCode, TaskEnvelope, TaskEnvelopeError};

@@ -1,11 +1,11 @@
-//! Plans of the seed, and one with everything.
+//! The plans from the specification, and a plan that uses every feature.
 
 use actum_core::{RelPath, RiskTier};
 use actum_task::{
     Change, ExecutionOrder, Files, Instructions, StructureEdit, SystemConfig, TaskPlan, Work, lint,
 };
 
-/// 12.1
+/// Plan from section 12.1 of the specification.
 pub(crate) const ADDS_A_PROPERTY: &str = r#"{
   "plan_id": "plan-001",
   "action_plan": [
@@ -23,7 +23,7 @@ pub(crate) const ADDS_A_PROPERTY: &str = r#"{
   ]
 }"#;
 
-/// 12.2
+/// Plan from section 12.2 of the specification.
 pub(crate) const TOUCHES_WHAT_IS_PROTECTED: &str = r#"{
   "plan_id": "plan-002",
   "action_plan": [
@@ -40,7 +40,7 @@ pub(crate) const TOUCHES_WHAT_IS_PROTECTED: &str = r#"{
   ]
 }"#;
 
-/// 3.3, with an existing operation.
+/// Plan from section 3.3 of the specification, with an operation that exists.
 pub(crate) const WITH_DETAILS: &str = r#"{
   "plan_id": "uuid",
   "action_plan": [

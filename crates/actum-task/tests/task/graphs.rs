@@ -1,4 +1,4 @@
-//! Order of actions, compared with a slow and simple model.
+//! The order of actions, compared with a slow but simple model.
 
 use actum_task::{ErrorCode, GraphError, GraphProblem, TaskPlan};
 use proptest::prelude::*;
@@ -101,7 +101,7 @@ fn long_cycle_is_reported_abbreviated() {
     );
 }
 
-/// Returns true if `to` is reachable from `from` along the edges, by exhaustive search.
+/// Returns whether `to` is reachable from `from` along the edges, by exhaustive search.
 fn reaches(edges: &[(usize, usize)], from: usize, to: usize, steps: usize) -> bool {
     steps > 0
         && edges

@@ -1,4 +1,4 @@
-//! Limits tested on both sides, and the time for large plans.
+//! Limits, tested at and beyond their values, and the time for large plans.
 
 use actum_task::limits::{
     ACTION_ID_CHARS_MAX, ACTIONS_MAX, CONDITIONS_MAX, CONFIG_BYTES_MAX, CONTENT_CHARS_MAX,
@@ -26,7 +26,7 @@ fn plan(actions: Vec<Value>) -> Value {
     json!({"plan_id": "p", "action_plan": actions})
 }
 
-/// Builds a plan of one action with this value.
+/// Builds a plan with one action in which `name` has this value.
 fn with(name: &str, value: Value) -> Value {
     let mut action = delete();
     action[name] = value;
@@ -195,7 +195,7 @@ fn only_the_first_hundred_problems_are_reported() {
     let cut = wrong(PROBLEMS_MAX + 1);
     assert_eq!((&cut.0.list, cut.0.is_cut), (&all.0.list, true));
     assert!(cut.to_string().ends_with(" (and more than 99 other problems)"), "{cut}");
-    // Unknown fields as well, each of which is compared with all known ones.
+    // Unknown fields count too, and each one is compared with all known names.
     let unknown = |count: usize| {
         let mut action = delete();
         let details: serde_json::Map<_, _> =
@@ -207,7 +207,7 @@ fn only_the_first_hundred_problems_are_reported() {
     assert_eq!((unknown(100_000).list.len(), unknown(100_000).is_cut), (PROBLEMS_MAX, true));
 }
 
-/// Builds a plan of this many actions, each on its own file and after the previous one.
+/// Builds a plan of `count` actions, each on its own file and dependent on the previous one.
 fn chain(count: usize, order: &str) -> String {
     let actions: Vec<String> = (0..count)
         .map(|index| {
@@ -233,7 +233,7 @@ fn linted(text: &str, config: &SystemConfig) -> Vec<Finding> {
     lint(&plan, &plan.graph().unwrap(), config, files)
 }
 
-/// EX-21: section 11.2; the limit is on the number of files, not on that of actions.
+/// EX-21: section 11.2 limits the number of files and not the number of actions.
 #[test]
 fn plan_file_count_and_size_limits_are_exact() {
     let config = SystemConfig::default();
@@ -269,7 +269,7 @@ fn plan_with_the_most_actions_is_linted_in_both_orders() {
     }
 }
 
-/// Plan of the requirement: 10,000 lines.
+/// The plan size that the requirement names: 10,000 lines.
 #[test]
 fn a_plan_of_ten_thousand_lines_is_linted() {
     let text = chain(1_000, "parallel");

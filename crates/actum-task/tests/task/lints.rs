@@ -1,4 +1,4 @@
-//! Lint of a plan in a tree of files.
+//! Linting a plan against a tree of files.
 
 use actum_core::RelPath;
 use actum_task::{
@@ -181,14 +181,14 @@ fn parallel_actions_on_the_same_file_need_an_order() {
     );
 }
 
-/// EX-12: the effect of an action is captured, so one that is declared not reversible is carried out as well.
+/// EX-12: an action declared irreversible is accepted, because its effect is captured and can be undone.
 #[test]
 fn action_declared_irreversible_is_accepted() {
     let one = [action("run", "FILE_DELETE", "p", json!({ "reversible": false }))];
     assert_eq!(reported("sequential", &one, &["p"]), []);
 }
 
-/// EX-3, EX-9: the outputs of a pipeline are known only after it ran, so a lint accepts both possibilities.
+/// EX-3, EX-9: a lint accepts pipeline outputs as present or absent, because they are known only after the pipeline runs.
 #[test]
 fn lint_accepts_pipeline_outputs_as_present_or_absent() {
     let actions = |change: &str| {

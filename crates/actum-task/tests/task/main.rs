@@ -1,4 +1,4 @@
-//! Input of a task: plans, envelopes and configs as they are read, ordered and linted.
+//! The input of a task: how plans, envelopes and configs are read, ordered and linted.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Round trip of a plan from JSON to values and back.
+//! Plans round-trip between JSON and their parsed form.
 
 use actum_task::{ActionType, Check, Condition, TaskId, TaskPlan};
 

@@ -1,4 +1,4 @@
-//! Invalid task plans are rejected with all problems, each at its position and for the intended operation.
+//! Invalid task plans are rejected with all problems, each with its position and described for the intended operation.
 
 use actum_task::{ErrorCode, TaskPlan};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn with(action: &str) -> String {
     format!("{{\"plan_id\":\"p\",\"action_plan\":[\n{action}]}}")
 }
 
-/// Returns the only problem of an action.
+/// Returns the single problem of an action.
 fn wrong(action: &str) -> (ErrorCode, String) {
     let mut problems = problems(&with(action));
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -232,8 +232,8 @@ fn wrong_operation_is_reported_for_the_intended_variant() {
         wrong(r#"{"action_id":"a","action_type":"FILE_CREATE","target":"f"}"#),
         (
             code,
-            "column 1: `action_plan[0].operation`: missing field; expected an operation of \
-             FILE_CREATE, which is an object"
+            "column 1: `action_plan[0].operation`: missing field; expected an operation of a \
+             `FILE_CREATE` action, which is an object"
                 .to_owned()
         )
     );
@@ -267,7 +267,7 @@ fn target_outside_the_workspace_or_in_git_has_a_specific_code() {
     }
 }
 
-/// Lists every object of a value, as its path and with another member added.
+/// Lists every object in a value by its path, together with a copy of the value in which that object has an extra member.
 fn with_another_member(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     let below = |name: &str| match (path, name.starts_with('[')) {
         ("", _) => name.to_owned(),

@@ -1,4 +1,4 @@
-//! Published JSON Schemas match the reader.
+//! The published JSON Schemas agree with the parser.
 
 use actum_document::{Problem, SchemaFile};
 use actum_task::{Mistakes, SystemConfig, TaskEnvelope, TaskPlan, schemas};
@@ -64,8 +64,7 @@ fn schema_validator_reports_the_intended_operation_variant() {
     assert_eq!(errors, [r#"7 is not of type "string""#]);
 }
 
-/// Returns true if only the reader can detect the problems: duplicate names, reversed ranges, and invalid
-/// path rules or YAML bytes.
+/// Returns whether only the parser can detect the problems: duplicate names, reversed ranges, and invalid path rules or YAML bytes.
 fn is_beyond_schemas(mistakes: &Mistakes) -> bool {
     mistakes.list.iter().all(|mistake| {
         matches!(
@@ -134,7 +133,7 @@ fn envelope_reader_matches_its_schema() {
     });
 }
 
-/// EX-2: JSON is YAML, except for some control characters.
+/// EX-2: JSON is valid YAML, except for some control characters.
 #[test]
 fn config_reader_matches_its_schema() {
     let documents = |schema: &Value| {

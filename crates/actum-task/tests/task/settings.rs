@@ -1,4 +1,4 @@
-//! System config.
+//! The system config of tasks.
 
 use std::time::Duration;
 

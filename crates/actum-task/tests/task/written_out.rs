@@ -1,4 +1,4 @@
-//! Schema with its definitions inlined, for generating documents.
+//! Inlines the definitions of a schema, so that documents can be generated from it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Effects of single calls that the comparison with the kernel does not cover.
+//! The effects of single calls that the comparison with the kernel does not cover.
 
 use std::io;
 
@@ -53,7 +53,7 @@ fn each_change_updates_the_expected_timestamps() {
     let root = root_of(&disk);
     let directory = disk.open_directory(&root, b"d").unwrap();
     let file = disk.open_own(&directory, b"a").unwrap();
-    // Returns which times moved, of content and of change, for the file and its directory.
+    // Returns which times changed (modification and change time) for the file and its directory.
     let moved = |act: &dyn Fn()| {
         let before = (disk.stat_of("d/a").unwrap(), disk.stat_of("d").unwrap());
         act();

@@ -48,7 +48,7 @@ fn later_syncs_do_not_repair_a_failed_sync() {
     disk.sync_all(&file, Barrier::Checkpoint).unwrap();
     disk.settle();
     assert_eq!(outcomes(&disk, &["a"]), ["1", "2"]);
-    // Written again it is dirty again, and is written back.
+    // Writing again makes the block dirty, so it is written back.
     disk.write_at(&file, b"2", 0).unwrap();
     assert_eq!(outcomes(&disk, &["a"]), ["1", "2"]);
     disk.sync_data(&file, Barrier::Intent).unwrap();
@@ -140,7 +140,7 @@ fn killed_process_does_nothing_until_revived() {
     assert_eq!(disk.epoch(&root).unwrap(), epoch);
     let again = disk.open_own(&root, b"a").unwrap();
     assert!(disk.lock(&again, false).unwrap());
-    // The handle of the dead process has no lock to give back.
+    // The handle of a dead process has no lock to release.
     drop(file);
     let other = disk.open_own(&root, b"a").unwrap();
     assert!(!disk.lock(&other, false).unwrap());
@@ -192,7 +192,7 @@ fn another_process_can_act_just_before_a_call() {
         disk.read_at(&file, &mut bytes, 0).unwrap();
         bytes
     };
-    // It runs between the two calls, so the old inode is read, and then the new one.
+    // The action runs between the two calls, so the first call reads the old inode and the second the new one.
     assert_eq!(read(&disk), *b"1");
     assert_eq!(read(&disk), *b"2");
     assert_eq!(disk.get("b").unwrap(), b"3");
@@ -212,7 +212,7 @@ fn lock_is_released_with_its_handle() {
 }
 
 #[test]
-#[should_panic(expected = "waiting for the lock would never end")]
+#[should_panic(expected = "waiting for the lock would block forever")]
 fn waiting_for_a_busy_lock_panics() {
     let disk = SimDisk::new();
     let root = root_of(&disk);

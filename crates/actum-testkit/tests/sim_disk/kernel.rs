@@ -1,4 +1,4 @@
-//! Comparison with the kernel: the same random calls on the simulated disk and on a real one have the same results.
+//! Compares the simulated disk with the kernel: the same random calls must have the same results on both.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -10,17 +10,17 @@ use actum_core::{FileMode, RelPath};
 use actum_testkit::{Random, SimDisk};
 use actum_workspace::disk::{Barrier, Disk, Kind, LinuxDisk, Rename};
 
-/// Disk with the handles that are open on it.
+/// A disk with its open handles.
 struct Side<D: Disk> {
     disk: D,
     root: D::Handle,
     directories: Vec<Rc<D::Handle>>,
     files: Vec<Rc<D::Handle>>,
-    /// Numbers of inodes in the order in which they are seen: inode numbers differ between disks.
+    /// Numbers inodes in the order in which they appear, because inode numbers differ between disks.
     inodes: BTreeMap<u64, usize>,
 }
 
-/// Number of handles that are kept open. The oldest is closed when one more is opened.
+/// Maximum number of open handles. Opening one more closes the oldest.
 const OPEN_MAX: usize = 6;
 
 fn keep<H>(handles: &mut Vec<Rc<H>>, opened: io::Result<H>) -> io::Result<()> {
@@ -57,7 +57,7 @@ impl<D: Disk> Side<D> {
         let file = random.below(self.files.len());
         let (name, to) = (random.one_of(&NAMES).as_bytes(), random.one_of(&NAMES).as_bytes());
         let rename = random.one_of(&[Rename::NoReplace, Rename::Exchange, Rename::Replace]);
-        // Nothing that depends on the user who runs the test, or on the umask.
+        // Use only modes that do not depend on the user who runs the test or on the umask.
         let mode = FileMode::new(random.one_of(&[0o700, 0o711, 0o755]));
         let own = FileMode::new(0o700);
         let offset = random.one_of(&[0, 1, 4095, 4096, 5000, 8192]);
@@ -102,7 +102,7 @@ impl<D: Disk> Side<D> {
     }
 
     fn facts(&self, stat: &actum_workspace::disk::Stat) -> String {
-        // The size and link count of a directory are up to the file system.
+        // File systems differ in the size and link count of directories.
         let own = (stat.kind != Kind::Directory).then_some((stat.links, stat.size));
         let mode = (stat.kind != Kind::Symlink).then_some(stat.mode.bits());
         let known = self.inodes.get(&stat.inode);
@@ -142,7 +142,7 @@ fn simulated_disk_matches_the_kernel() {
             let wanted = real.step(&mut random);
             let found = simulated.step(&mut same_random);
             assert_eq!(found, wanted, "seed {seed} step {step}");
-            // A real disk uses inode numbers again once they are free, so only those that are open now are compared.
+            // A real disk reuses free inode numbers, so only the inodes that are open now are compared.
             real.inodes.clear();
             simulated.inodes.clear();
             assert_eq!(simulated.all(), real.all(), "seed {seed} step {step} after {wanted}");

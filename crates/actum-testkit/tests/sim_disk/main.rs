@@ -18,28 +18,28 @@ mod faults;
 mod kernel;
 mod power;
 
-/// Number of states that no test here exceeds.
+/// Upper bound on the number of states, which no test here exceeds.
 const ALL: usize = 100_000;
 
 fn root_of(disk: &SimDisk) -> SimHandle {
     disk.open_root(Path::new("/")).unwrap()
 }
 
-/// Makes a file with some content, nothing of it synced.
+/// Creates a file with some content and syncs nothing.
 fn write_new(disk: &SimDisk, parent: &SimHandle, name: &str, bytes: &[u8]) -> SimHandle {
     let file = disk.create(parent, name.as_bytes(), FileMode::REGULAR).unwrap();
     disk.write_at(&file, bytes, 0).unwrap();
     file
 }
 
-/// Returns the possible contents of a file after a power cut: `None` if it does not exist.
+/// Returns the possible contents of a file after a power cut, where `None` means that it does not exist.
 fn contents(disk: &SimDisk, path: &str) -> BTreeSet<Option<Vec<u8>>> {
     let states = disk.crash_states(ALL);
     assert!(states.is_exhaustive());
     states.map(|state| state.get(path)).collect()
 }
 
-/// Returns the possible contents of several files at once, as text; `-` if one does not exist.
+/// Returns the possible combined contents of several files as text, with `-` for a missing file.
 fn outcomes(disk: &SimDisk, paths: &[&str]) -> Vec<String> {
     let states = disk.crash_states(ALL);
     assert!(states.is_exhaustive());

@@ -1,4 +1,4 @@
-//! States that a power cut may leave.
+//! The states that a power cut may leave.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ fn shorter_size_hides_later_bytes_of_the_block() {
     let disk = settled(&[("a", b"1")]);
     disk.overwrite("a", "23", 0);
     assert_eq!(outcomes(&disk, &["a"]), ["1", "10", "2", "23"]);
-    // Only bytes beyond the old size differ: of that size there is one state, not two.
+    // Only bytes beyond the old size differ, so the old size gives one state and not two.
     let disk = settled(&[("a", b"1")]);
     disk.overwrite("a", "2", 1);
     assert_eq!(outcomes(&disk, &["a"]), ["1", "10", "12"]);
@@ -183,7 +183,7 @@ fn an_ignored_barrier_makes_nothing_durable() {
     disk.sync(&file, Barrier::Intent).unwrap();
     assert_eq!(outcomes(&disk, &["a"]), ["2"]);
     assert_eq!((disk.syncs(Barrier::End), disk.syncs(Barrier::Intent)), (1, 1));
-    // Still ignored after a power cut.
+    // The barrier is still ignored after a power cut.
     let next = disk.crash_states(ALL).next().unwrap();
     let file = next.open_own(&root_of(&next), b"a").unwrap();
     next.write_at(&file, b"3", 0).unwrap();
@@ -197,7 +197,7 @@ fn unreachable_content_adds_no_crash_states() {
     let root = root_of(&disk);
     let file = write_new(&disk, &root, "a", &[1; 40_960]);
     disk.unlink(&root, b"a").unwrap();
-    // The name may still be found, and with it any part of the file.
+    // The name may persist, together with any part of the file content.
     assert_eq!(disk.crash_state_count(), 1 + 1 + 1024);
     disk.sync(&root, Barrier::KeptName).unwrap();
     assert_eq!(disk.crash_state_count(), 1);
@@ -215,7 +215,7 @@ fn crash_states_are_distinct_and_match_their_count() {
     disk.chmod("d/c", 0o600);
     disk.hard_link("d/c", "e");
     let states: Vec<_> = disk.crash_states(ALL).map(|state| state.snapshot()).collect();
-    // Two names, two blocks, the mode, and the new name.
+    // Two names, two blocks, the mode and the new name are each either old or new.
     assert_eq!(states.len(), 64);
     assert_eq!(disk.crash_state_count(), 64);
     for (at, state) in states.iter().enumerate() {
@@ -318,7 +318,7 @@ fn a_moved_directory_may_have_two_names_or_none() {
     let disk = settled(&[("a/x/f", b"1"), ("b/y", b"2")]);
     disk.rename_path("a/x", "b/x");
     assert_eq!(outcomes(&disk, &["a/x/f", "b/x/f"]), ["- -", "- 1", "1 -", "1 1"]);
-    // Even below itself, which a reader must survive.
+    // A directory may even appear below itself, and readers must survive this.
     disk.rename_path("b/x", "x");
     disk.rename_path("b", "x/b");
     let mut loops = 0;

@@ -1,5 +1,5 @@
-//! Adoption of another program's changes: no file is touched, and a cut at any call leaves the files as that program
-//! left them, whether the run is recorded or not.
+//! Adoption of another program's changes. No file is touched. A cut at any call leaves the files as that program wrote them,
+//! whether or not the run is recorded.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use actum_workspace::{Error, ErrorKind, RunOptions, SnapshotId, State};
 use crate::changes::{apply, base, create, open, path};
 use crate::explore::{Tree, cuts, tree};
 
-/// Paths that the other program is about to change.
+/// Paths that the other program will change.
 const PATHS: [&str; 6] = ["a", "b", "run.sh", "d/c", "n/e/w", "large"];
 const DAY: u32 = 24 * 3_600_000;
 
@@ -19,7 +19,7 @@ fn id() -> SnapshotId {
     SnapshotId::new(&["session", "call-1"])
 }
 
-/// Returns content that the journal does not hold.
+/// Returns content so large that the journal does not store it.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -41,7 +41,7 @@ fn snapshot(disk: &SimDisk) -> Result<(), Error> {
     transaction.take_snapshot(id())
 }
 
-/// Changes files as the other program does: in place and by a new file, changes a mode, deletes, and creates.
+/// Makes the changes of the other program: it edits in place, replaces files, changes a mode, deletes and creates.
 fn change(disk: &SimDisk) {
     disk.put("a", "changed in place\n");
     disk.replace("b", "changed by a new file\n");
@@ -53,7 +53,7 @@ fn change(disk: &SimDisk) {
     disk.advance(1_000);
 }
 
-/// Returns a workspace in which the snapshot is taken and the change is made, and all of it is on the disk.
+/// Returns a workspace with a snapshot and the changes after it, all of it synced to disk.
 fn changed() -> (Tree, SimDisk) {
     let disk = workspace();
     let before = tree(&disk);
@@ -81,7 +81,7 @@ fn revert(disk: &SimDisk, run: RunId) -> Result<RunId, Error> {
     open(disk)?.revert(run)
 }
 
-/// Returns the newest run, if it is the adopted one.
+/// Returns the newest run if it is an adopted one.
 fn newest(disk: &SimDisk) -> Option<RunId> {
     let mut workspace = open(disk).unwrap();
     let transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -111,7 +111,7 @@ fn adoption_touches_no_file_and_can_be_undone_and_redone() {
     assert!(matches!(adopt(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
 }
 
-/// FO-5, issue 27: the history has all that the undo needs once the journal forgot the run.
+/// FO-5, issue 27: the history alone is enough for the undo once garbage collection has removed the run from the journal.
 #[test]
 fn an_adopted_change_is_undone_from_the_history_after_a_collection() {
     let (before, disk) = changed();
@@ -122,7 +122,7 @@ fn an_adopted_change_is_undone_from_the_history_after_a_collection() {
     assert_eq!(tree(&disk), before);
 }
 
-/// issue 27: a collection between the snapshot and the adoption leaves what the snapshot holds.
+/// issue 27: garbage collection between snapshot and adoption keeps the contents of the snapshot.
 #[test]
 fn collection_keeps_snapshot_contents() {
     let (before, disk) = changed();
@@ -133,7 +133,7 @@ fn collection_keeps_snapshot_contents() {
     assert_eq!(tree(&disk), before);
 }
 
-/// issue 27: a change that the gates refuse after the fact is undone byte for byte.
+/// issue 27: a change that the gates reject afterwards is undone byte for byte.
 #[test]
 fn snapshot_restores_every_file_and_keeps_foreign_files() {
     let (mut before, disk) = changed();
@@ -148,7 +148,7 @@ fn snapshot_restores_every_file_and_keeps_foreign_files() {
     assert!(matches!(restore(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
 }
 
-/// issue 27: a file that the user saves after the gates refused the change, and before it is undone, is kept.
+/// issue 27: a file that the user saves between the rejection and the undo is kept.
 #[test]
 fn file_saved_before_a_rejected_change_is_undone_is_kept() {
     let (_, disk) = changed();
@@ -165,8 +165,7 @@ fn file_saved_before_a_rejected_change_is_undone_is_kept() {
     assert_eq!(disk.get("a").unwrap(), b"saved by a person\n");
 }
 
-/// issue 27: killed at every call, the workspace holds what the other program left; the change is adopted or can still
-/// be.
+/// issue 27: an adoption killed at any call leaves the files unchanged, and the change is adopted or can still be.
 #[test]
 fn adoption_killed_at_any_call_is_recorded_or_retryable() {
     let (before, base) = changed();
@@ -198,7 +197,7 @@ fn adoption_killed_at_any_call_is_recorded_or_retryable() {
     assert!(recorded > 0 && repeated > 0, "{recorded} {repeated}");
 }
 
-/// issue 27: a power cut at every call of an adoption whose files are on the disk. What was acknowledged can be undone.
+/// issue 27: a power cut at any call of an adoption of synced files loses no acknowledged run.
 #[test]
 fn power_cut_during_adoption_loses_no_acknowledged_run() {
     let (before, base) = changed();
@@ -230,8 +229,7 @@ fn power_cut_during_adoption_loses_no_acknowledged_run() {
     assert!(states > 20, "{states}");
 }
 
-/// issue 27: the other program syncs nothing. Recovery repairs an adopted file that a power cut took, and never needs
-/// the user.
+/// issue 27: even if the other program syncs nothing, recovery repairs adopted files after a power cut without help from the user.
 #[test]
 fn unsynced_adopted_change_survives_a_power_cut() {
     let disk = workspace();
@@ -250,7 +248,7 @@ fn unsynced_adopted_change_survives_a_power_cut() {
     }
 }
 
-/// issue 27: a snapshot that is killed at any call touches nothing, and another can be taken.
+/// issue 27: a snapshot killed at any call changes no file and can be repeated.
 #[test]
 fn snapshot_killed_at_any_call_leaves_files_untouched() {
     let base = workspace();
@@ -273,7 +271,7 @@ fn snapshot_killed_at_any_call_leaves_files_untouched() {
     }
 }
 
-/// issue 27: after a power cut a snapshot that was not synced is whole, or counts as none.
+/// issue 27: after a power cut, an unsynced snapshot is either complete or ignored.
 #[test]
 fn torn_snapshot_is_ignored() {
     let disk = workspace();
@@ -299,7 +297,7 @@ fn torn_snapshot_is_ignored() {
     assert!(missing > 0);
 }
 
-/// issue 27: the user saves a file at any call of an adoption. The adoption refuses, or the file is edited after it.
+/// issue 27: if the user saves a file during an adoption, it is rejected or the edit counts as made after it.
 #[test]
 fn user_edits_during_an_adoption_are_kept() {
     let (_, base) = changed();
@@ -315,7 +313,7 @@ fn user_edits_during_an_adoption_are_kept() {
             Ok(run) => {
                 let is_adopted =
                     |error: &Error| !matches!(error.kind, ErrorKind::ChangedSince { .. });
-                // Before the file was looked at, it counts as the change of the other program.
+                // An edit before the adoption reads the file counts as a change by the other program.
                 let undone = revert(&disk, run);
                 assert!(undone.as_ref().err().is_none_or(|error| !is_adopted(error)), "{undone:?}");
                 if undone.is_err() {
@@ -333,8 +331,7 @@ fn user_edits_during_an_adoption_are_kept() {
     assert!(refused > 0);
 }
 
-/// issue 27: whatever call fails, the files are unchanged, and the error states that nothing was changed, or the run
-/// exists.
+/// issue 27: if any call fails, the files are unchanged, and either the error reports that or the run exists.
 #[test]
 fn failed_call_during_an_adoption_leaves_files_unchanged() {
     let (before, base) = changed();
@@ -390,7 +387,7 @@ fn snapshot_expires_after_a_day_or_is_replaced_by_one_with_the_same_id() {
     assert_eq!(tree(&disk), before);
 }
 
-/// issue 27: one history has adopted runs and others, and each is undone by itself.
+/// issue 27: adopted and ordinary runs share one history, and each can be undone separately.
 #[test]
 fn adopted_and_ordinary_runs_can_be_undone_in_any_order() {
     let disk = workspace();
@@ -411,7 +408,7 @@ fn apply_run(disk: &SimDisk, name: &str, content: &str) -> RunId {
     open(disk).unwrap().apply_operations(&[create(name, content)], RunOptions::default()).unwrap()
 }
 
-/// D-6: a link in place of a file is adopted as a link, and undone to the file.
+/// D-6: a link that replaced a file is adopted as a link, and undo restores the file.
 #[test]
 fn symlink_that_replaced_a_file_is_adopted_and_undone() {
     let disk = workspace();

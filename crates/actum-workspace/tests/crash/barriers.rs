@@ -1,5 +1,5 @@
-//! Barriers of the protocol: each is needed. Without it some power cut leaves a state between before and after, or
-//! loses what was acknowledged (FO-2).
+//! Every write barrier of the protocol is needed. Without it, some power cut leaves a mixed state or loses an acknowledged change
+//! (FO-2).
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use actum_workspace::{GcOptions, RunOptions, View};
 use crate::changes::{apply, base, create, open, patch};
 use crate::explore::{Action, Effort, LARGE, THOROUGH, Tree, explore, tree};
 
-/// Checks that the action holds, and fails without the barrier.
+/// Checks that the action completes, and that without the barrier some power cut violates its guarantees.
 fn is_needed(barrier: Barrier, disk: &SimDisk, action: &Action) {
     is_needed_among(THOROUGH, barrier, disk, action);
 }
@@ -132,8 +132,8 @@ fn without_the_reread_barrier_a_record_can_outlive_its_predecessor() {
     is_needed(Barrier::Reread, &base(), &move |disk| apply(&disk, &change));
 }
 
-/// Makes a sync of the journal fail, after which the kernel drops the dirty pages: the bytes that are then read back
-/// are only in memory. Returns the first violation.
+/// Makes a journal sync fail, after which the kernel discards the dirty pages and later reads return data that exists only in
+/// memory. Returns the first violation.
 fn sync_fails_once() -> Result<(), String> {
     let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
     let whole = base();
@@ -153,7 +153,7 @@ fn sync_fails_once() -> Result<(), String> {
         if seen != before && seen != after {
             return Err("between, after a failed sync".to_owned());
         }
-        // One more run, so that the journal continues behind the bytes that were only in memory.
+        // Add another run, so that the journal continues after the bytes that were only in memory.
         let more = [create("more", "more\n")];
         apply(&disk, &more).map_err(|error| format!("the next run fails: {error}"))?;
         let wanted = tree(&disk);
@@ -173,7 +173,7 @@ fn failed_sync_never_marks_unsynced_data_as_durable() {
     sync_fails_once().unwrap_or_else(|violation| panic!("{violation}"));
 }
 
-/// FO-2: a request to bind that was cancelled does not come back, and one that was acknowledged is not lost.
+/// FO-2: a cancelled request to bind does not reappear, and an acknowledged one is not lost.
 #[test]
 fn without_the_adoption_barrier_a_cancelled_request_can_reappear() {
     let found = |ignored: Option<Barrier>, lines: [&str; 2]| -> Vec<Option<String>> {

@@ -1,5 +1,5 @@
-//! Turns of agents: changes since a baseline that no run made are found, become a run, and are undone to the byte. No
-//! file is touched for it, whichever call is cut off.
+//! Turns of agents: changes since a baseline that no run made are detected, adopted as a run, and undone byte for byte. Detection
+//! touches no file, even if any call of it is cut off.
 
 mod random_sessions;
 
@@ -49,7 +49,7 @@ fn write(file: &str, content: &str) -> Operation {
     Operation::Write { path: path(file), content: content.into(), expected: None }
 }
 
-/// Changes files as commands do: files and links are modified, removed and made, with directories.
+/// Makes the changes of a command: files and links are modified, removed and created, together with directories.
 fn change(disk: &SimDisk) {
     disk.advance(1_000);
     disk.put("a", "changed in place\n");
@@ -110,7 +110,7 @@ fn expected() -> Vec<(String, UndeclaredChange)> {
     .to_vec()
 }
 
-/// Issue 27: a command's changes are found, adopted as one run, and undone to the byte.
+/// Issue 27: the changes of a command are detected, adopted as one run, and undone byte for byte.
 #[test]
 fn command_changes_in_a_turn_are_adopted_as_an_undoable_run() {
     let disk = workspace();
@@ -132,7 +132,7 @@ fn command_changes_in_a_turn_are_adopted_as_an_undoable_run() {
     assert_eq!(tree(&disk), before);
 }
 
-/// Issue 27: a run's changes are declared, also where a command changes the same file afterwards.
+/// Issue 27: changes by a run count as declared, even if a command modifies the same file afterwards.
 #[test]
 fn run_changes_are_declared_and_later_changes_start_from_them() {
     let disk = workspace();
@@ -158,7 +158,7 @@ fn run_changes_are_declared_and_later_changes_start_from_them() {
     assert_eq!(tree(&disk), between);
 }
 
-/// Issue 27: a reported change stays undeclared in later turns; a change of the user between turns does not count.
+/// Issue 27: a reported change stays undeclared in later turns, but user edits between turns are not reported.
 #[test]
 fn reported_changes_persist_until_adopted_and_user_edits_are_ignored() {
     let disk = workspace();
@@ -188,7 +188,7 @@ fn reported_changes_persist_until_adopted_and_user_edits_are_ignored() {
     assert_eq!(disk.get("mine").unwrap(), b"by a person\n");
 }
 
-/// Issue 27: a change that a run found and continued from is named; it is a part of the state that run found.
+/// Issue 27: a change that a later run built on is reported once, as part of the state which that run found.
 #[test]
 fn change_followed_by_a_run_is_reported_once() {
     let disk = workspace();
@@ -207,7 +207,7 @@ fn change_followed_by_a_run_is_reported_once() {
     assert_eq!(snapshot(&disk, &[]).unwrap().others.len(), 0);
 }
 
-/// Issue 27: some paths are adopted alone, with the directories that they need.
+/// Issue 27: selected paths are adopted together with the directories that they need.
 #[test]
 fn only_selected_paths_are_adopted() {
     let disk = workspace();
@@ -225,7 +225,7 @@ fn only_selected_paths_are_adopted() {
     assert_eq!(left.len(), 7, "{left:?}");
 }
 
-/// Issue 27: two sessions run at once. The second uses the baseline of the first, so no change of the first is lost.
+/// Issue 27: a second concurrent session uses the baseline of the first, so no change of the first session is missed.
 #[test]
 fn a_second_session_joins_the_baseline_of_the_first() {
     let disk = workspace();
@@ -237,7 +237,7 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     assert_eq!(names(&end(&disk).unwrap().unwrap().new), expected());
     let found = open(&disk).unwrap().end_turn(session("t"), &mut NoKnownFiles).unwrap().unwrap();
     assert_eq!((found.new, found.earlier), (Vec::new(), expected().len()));
-    // A client that was killed in its turn does not keep the baseline for ever.
+    // A client killed during its turn does not keep the baseline forever.
     begin(&disk).unwrap();
     disk.advance(7 * HOUR);
     assert_eq!(other(&disk).unwrap(), TurnStart::Taken);
@@ -249,8 +249,7 @@ fn a_second_session_joins_the_baseline_of_the_first() {
     );
 }
 
-/// Issue 27: a prompt that is named again begins no turn, and one within a turn keeps the baseline: no change is taken
-/// for the user's.
+/// Issue 27: a repeated prompt, or one within a turn, keeps the baseline, so no change is attributed to the user.
 #[test]
 fn a_prompt_within_a_turn_keeps_the_baseline() {
     let disk = workspace();
@@ -272,7 +271,7 @@ fn a_prompt_within_a_turn_keeps_the_baseline() {
     assert_eq!(prompt("p2"), TurnStart::Taken);
 }
 
-/// Issue 27: a touched file is no change. A large file, of which no copy was made, is named and not adopted.
+/// Issue 27: a touched file is not a change. A large file without a copy of its earlier content is reported but not adopted.
 #[test]
 fn irreversible_changes_are_reported_and_touched_files_are_not() {
     let disk = workspace();
@@ -291,8 +290,7 @@ fn irreversible_changes_are_reported_and_touched_files_are_not() {
     assert!(matches!(adopt(&disk).unwrap_err().kind, ErrorKind::NoSnapshot));
 }
 
-/// Issue 27: a difference from the newest run of a path is undeclared, also where the baseline is younger. What a run
-/// left is kept from the first turn on.
+/// Issue 27: a difference from the newest run of a path is undeclared, even if the baseline is newer than the run.
 #[test]
 fn file_edited_after_its_run_is_adopted_as_a_run() {
     let disk = workspace();
@@ -316,7 +314,7 @@ fn file_edited_after_its_run_is_adopted_as_a_run() {
     assert_eq!(tree(&disk), between);
 }
 
-/// Known files that leave out `skipped`, until it does not exist for git.
+/// Known files of a simulated git that ignores the directory `skipped` while the flag is set.
 struct LeavesOut(bool);
 
 impl KnownFiles for LeavesOut {
@@ -334,7 +332,7 @@ impl KnownFiles for LeavesOut {
     }
 }
 
-/// Issue 27: git's objects are pre-images; a directory that was left out remains so, since its content is unknown.
+/// Issue 27: git objects serve as pre-images. A directory that was left out stays left out, because its content is unknown.
 #[test]
 fn git_blobs_are_pre_images_and_skipped_directories_are_never_new() {
     let disk = workspace();
@@ -367,7 +365,7 @@ fn git_blobs_are_pre_images_and_skipped_directories_are_never_new() {
     assert_eq!(tree(&disk), before);
 }
 
-/// Makes the calls of a whole turn whose changes are adopted.
+/// Performs a complete turn and adopts its changes.
 fn turn(disk: &SimDisk) -> Result<RunId, Error> {
     begin(disk)?;
     change(disk);
@@ -376,7 +374,7 @@ fn turn(disk: &SimDisk) -> Result<RunId, Error> {
     adopt(disk)
 }
 
-/// Issue 27: killed at every call of a turn, the files are as the command left them, and nothing wrong is undone.
+/// Issue 27: a turn killed at any call leaves the files as the command wrote them, and undo restores only known states.
 #[test]
 fn turn_killed_at_any_call_touches_no_file_and_undoes_exactly() {
     let base = workspace();
@@ -403,7 +401,7 @@ fn turn_killed_at_any_call_touches_no_file_and_undoes_exactly() {
             assert!(changes.adoptable.is_empty());
             continue;
         }
-        // Without a whole baseline, or with the run recorded, there is nothing to adopt.
+        // There is nothing to adopt if the baseline is incomplete or the run is already recorded.
         if changes.adoptable.is_empty() {
             continue;
         }
@@ -417,7 +415,7 @@ fn turn_killed_at_any_call_touches_no_file_and_undoes_exactly() {
     assert!(adopted > 0);
 }
 
-/// Issue 27: whatever call of the beginning or the end of a turn fails, no file is touched and the next turn is whole.
+/// Issue 27: if any call at the start or end of a turn fails, no file is touched and the next turn works.
 #[test]
 fn failed_call_in_a_turn_touches_no_file() {
     let base = workspace();
@@ -449,8 +447,7 @@ fn failed_call_in_a_turn_touches_no_file() {
     }
 }
 
-/// Issue 27: after a power cut the baseline is whole, or counts as missing: nothing is undone to a state that never
-/// existed.
+/// Issue 27: after a power cut, the baseline is either complete or ignored, so nothing is undone to a state that never existed.
 #[test]
 fn torn_baseline_is_ignored() {
     let disk = workspace();
@@ -468,7 +465,7 @@ fn torn_baseline_is_ignored() {
         let others = changes.others.len();
         let run = adopt(&state).unwrap();
         open(&state).unwrap().revert(run).unwrap();
-        // A path whose pre-image is lost was named.
+        // Paths whose pre-image was lost are reported.
         let differs =
             tree(&state).iter().filter(|(path, it)| before.get(*path) != Some(it)).count();
         assert!(differs <= others, "{differs} {others}");
@@ -476,8 +473,8 @@ fn torn_baseline_is_ignored() {
     assert!(whole + none > 1 && none > 0, "{whole} {none}");
 }
 
-/// Issue 28: a reported change whose earlier state no longer fits what the user made since counts as the user's, so that every
-/// adopted run can be undone.
+/// Issue 28: a reported change is left to the user if its earlier state conflicts with later user files. Every adopted run can
+/// therefore be undone.
 #[test]
 fn reported_change_that_conflicts_with_user_files_is_not_adopted() {
     for name in ["directory", "link"] {
@@ -495,7 +492,7 @@ fn reported_change_that_conflicts_with_user_files_is_not_adopted() {
         }
         disk.advance(1_000);
         end(&disk).unwrap();
-        // The user puts something there that does not fit the earlier state.
+        // The user creates something that conflicts with the earlier state.
         match name {
             "directory" => disk.put("e", "by the user\n"),
             _ => disk.put("e/b", "by the user\n"),
@@ -513,7 +510,7 @@ fn reported_change_that_conflicts_with_user_files_is_not_adopted() {
     }
 }
 
-/// Issue 28: permissions of 0000 are restored together with the owner.
+/// Issue 28: undo restores mode 0000 together with the owner and group.
 #[test]
 fn undo_restores_mode_and_group_of_an_inaccessible_directory() {
     let disk = workspace();

@@ -1,4 +1,4 @@
-//! Kills, power cuts, full disks and other programs while runs record the blocks of large files.
+//! Kills, power cuts, full disks and concurrent programs while runs record the changed blocks of large files.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn run(disk: &SimDisk, round: u8) -> Result<RunId, Error> {
     open(disk)?.apply_operations(&[update(round)], RunOptions::default())
 }
 
-/// Returns a workspace in whose journal or history a run changed blocks.
+/// Returns a workspace with a run that changed blocks, recorded in its journal or history.
 fn updated(in_history: bool) -> (SimDisk, RunId) {
     let disk = workspace();
     let made = run(&disk, 1).unwrap();
@@ -102,7 +102,8 @@ fn undo_from_blocks_is_atomic() {
     }
 }
 
-/// FO-2, FO-5, FO-9: wherever the run, or what drops the whole image, was cut off, an acknowledged run can be undone.
+/// FO-2, FO-5, FO-9: an acknowledged run can be undone after a crash at any call of the run, or of the checkpoint that
+/// drops the whole image.
 #[test]
 fn acknowledged_run_is_undone_from_blocks_after_a_crash_at_any_call() {
     let collect = |disk: &SimDisk| open(disk)?.gc(&GcOptions::default()).map(drop);
@@ -126,7 +127,7 @@ fn acknowledged_run_is_undone_from_blocks_after_a_crash_at_any_call() {
     }
 }
 
-/// Returns the states after a cut just after a run was acknowledged in which its blocks are not whole.
+/// Returns the states after a power cut right after a run was acknowledged in which its blocks are incomplete.
 fn states_without_blocks(disk: &SimDisk, made: RunId) -> impl Iterator<Item = SimDisk> {
     let name = format!(".actum/keep/{made}.0.blocks");
     let whole = disk.get(&name);
@@ -185,7 +186,7 @@ fn failed_call_while_recording_blocks_leaves_the_reported_state() {
     }
 }
 
-/// FO-5, FO-8: the displaced file needs no space, so the run does not fail for the sake of its blocks.
+/// FO-5, FO-8: keeping the displaced file needs no space, so the run does not fail because its blocks cannot be stored.
 #[test]
 fn disk_without_space_for_blocks_keeps_the_whole_file() {
     let disk = workspace();
@@ -237,7 +238,8 @@ fn file_written_during_a_run_is_restored_by_undo_or_not_replaced() {
     assert!(refused > 0);
 }
 
-/// The blocks that were compared may not be those that were digested, although both ends of the run see the old bytes.
+/// The compared blocks may differ from the digested ones, even if the old bytes are there at the beginning and the end
+/// of the run.
 ///
 /// FO-5, FO-6
 #[test]
@@ -277,7 +279,7 @@ fn a_run_without_large_files_makes_no_call_for_blocks() {
     assert_eq!(others, Vec::<&String>::new());
 }
 
-/// FO-9: the checkpoint that frees the displaced file follows at once if the file is very large.
+/// FO-9: if the displaced file is very large, the checkpoint that frees it follows immediately.
 #[test]
 fn very_large_displaced_file_is_freed_when_its_run_ends() {
     for (size, is_given_back) in [(32 << 20, false), ((32 << 20) + 1, true)] {
@@ -297,7 +299,7 @@ fn very_large_displaced_file_is_freed_when_its_run_ends() {
     }
 }
 
-/// FO-2, FO-5, FO-9: the checkpoint that ends such a run is cut off at each of its calls.
+/// FO-2, FO-5, FO-9: the checkpoint that ends such a run is interrupted at each of its calls.
 #[test]
 fn killed_run_on_a_very_large_file_is_atomic_and_undoable() {
     let (old, mut new) = (vec![1; (32 << 20) + 1], vec![1; (32 << 20) + 1]);
@@ -340,8 +342,7 @@ fn killed_run_on_a_very_large_file_is_atomic_and_undoable() {
     }
 }
 
-/// FO-9: a redo records blocks in place of the image that an undo on a full disk took, and a collection does not lose
-/// them.
+/// FO-9: a redo records blocks in place of the image that an undo on a full disk used, and a collection keeps them.
 #[test]
 fn gc_keeps_a_run_whose_blocks_restore_the_image_of_another_run() {
     let disk = workspace();
@@ -380,7 +381,7 @@ fn content_before_a_run_is_rebuilt_through_all_later_blocks() {
         let is = |held: &Held, wanted: &[u8]| matches!(held, Held::File { content: Content::Known(it), .. } if **it == wanted);
         assert!(is(&change.before, &wanted) && is(&change.after, &after(round)), "{round}");
     }
-    // One link less is a gap, and no other content.
+    // Removing a link from the chain leaves a gap instead of producing different content.
     disk.remove(format!(".actum/keep/{}.0.blocks", runs[2]));
     for (round, run) in (1u8..).zip(&runs) {
         let change = view.diff(*run).unwrap().remove(0);

@@ -1,5 +1,5 @@
-//! Captures: runs take files from them. Cut off at every call, the files are as before or as after, and the capture
-//! keeps its content until the run is committed (issue 28).
+//! Captures, from which runs take files. If a run is interrupted at any call, the files are in their old or new state.
+//! The capture keeps its content until the run is committed (issue 28).
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn upper(at: &str) -> String {
     format!(".actum/captures/{}/upper/{at}", capture())
 }
 
-/// Returns content that the journal does not hold.
+/// Returns content that is too large for the journal.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -37,7 +37,7 @@ fn take(at: &str, content: &[u8], mode: Option<u32>, expected: Option<&[u8]>) ->
     }
 }
 
-/// Returns a workspace with a capture of all kinds of files, none of which is on the disk yet.
+/// Returns a workspace with a capture of all kinds of files, none of which is durable yet.
 fn captured() -> SimDisk {
     let disk = base();
     disk.put("large", large(b'x'));
@@ -99,7 +99,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// Checks that the operations and their undo hold, and that the undo restores the tree.
+/// Checks that the operations and their undo are atomic, and that the undo restores the tree.
 fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effort, what: &str) {
     let all = operations.clone();
     holds(disk, effort, move |disk| apply(&disk, &all), what);
@@ -142,7 +142,8 @@ fn taken_files_keep_their_content_and_mode() {
     assert_eq!(tree(&disk), is);
 }
 
-/// Issue 28: no content is copied, modification times stay, and the commit leaves no hard link in the capture.
+/// Issue 28: no content is copied, modification times are preserved, and after the commit the capture has no hard link
+/// to the file.
 #[test]
 fn a_taken_file_keeps_its_inode_and_modification_time() {
     let disk = captured();
@@ -160,7 +161,7 @@ fn a_taken_file_keeps_its_inode_and_modification_time() {
     assert!(xattrs.is_empty(), "{xattrs:?}");
 }
 
-/// FO-2, issue 28: the error states the condition of the workspace, and a content that was not taken remains in the
+/// FO-2, issue 28: the error states the condition of the workspace, and content that was not taken remains in the
 /// capture.
 #[test]
 fn a_failed_call_leaves_the_capture_for_a_retry() {
@@ -190,7 +191,7 @@ fn a_failed_call_leaves_the_capture_for_a_retry() {
     }
 }
 
-/// FO-2, issue 28: a killed run leaves no second name that a later run would find.
+/// FO-2, issue 28: a killed run leaves no second link that a later run could find.
 #[test]
 fn killed_run_leaves_no_second_link_and_its_capture_is_swept() {
     let whole = captured();
@@ -258,7 +259,7 @@ fn a_changed_or_missing_capture_is_a_conflict() {
     }
 }
 
-/// Issue 28: contents beyond the record are read from the capture, without a handle for each file.
+/// Issue 28: contents that do not fit into the record are read from the capture without keeping a handle for each file.
 #[test]
 fn many_captured_files_are_published_and_undone() {
     let disk = base();

@@ -1,4 +1,4 @@
-//! Shorthands for the operations and trees that the simulated-disk tests share.
+//! Helpers for operations and trees that the simulated-disk tests share.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Concurrent edits: whatever a user saves during a run or a recovery survives, also where that is killed (FO-2, FO-6).
+//! Concurrent edits: a file that a user saves during a run or a recovery survives, even if the run or recovery is
+//! killed (FO-2, FO-6).
 
 use std::cell::Cell;
 use std::path::Path;
@@ -10,7 +11,7 @@ use actum_workspace::View;
 use crate::changes::{apply, base, create, delete, mixture, open, rename};
 use crate::explore::cuts;
 
-/// Returns a disk after a change was killed, when all of its files except one were published, or all.
+/// Returns a disk after a change was killed, once all of its files were published, or all except one.
 fn killed(is_whole: bool) -> SimDisk {
     let disk = base();
     apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
@@ -25,7 +26,7 @@ fn killed(is_whole: bool) -> SimDisk {
     disk
 }
 
-/// Returns that disk after a restart of the machine, in some of its possible states.
+/// Returns some of the possible states of that disk after the machine restarts.
 fn restarted(limit: usize) -> Vec<SimDisk> {
     let disk = killed(false);
     disk.settle();
@@ -48,7 +49,7 @@ const SAVED: [&str; 3] = ["a", "n/new", "d/c"];
 /// Method of saving a file.
 type Save = fn(&SimDisk, &str);
 
-/// Methods of editors: by a new file that is moved over the old one, and in place.
+/// Methods by which editors save: moving a new file over the old one, and writing in place.
 const SAVES: [Save; 2] = [
     |disk, path| match disk.get(path) {
         Some(_) => disk.replace(path, MINE),
@@ -64,7 +65,7 @@ fn in_place(disk: &SimDisk, path: &str) {
     disk.put(path, MINE);
 }
 
-/// Returns all ways to save one of the files.
+/// Returns every combination of a path and a method of saving it.
 fn saves() -> impl Iterator<Item = (&'static str, Save)> + Clone {
     SAVED.into_iter().flat_map(|path| SAVES.map(|save| (path, save)))
 }
@@ -79,7 +80,7 @@ fn is_kept(disk: &SimDisk) -> bool {
     disk.snapshot().iter().any(is_mine)
 }
 
-/// FO-2, FO-6: in the same epoch, and after a restart that loses nothing.
+/// FO-2, FO-6: checked in the same epoch, and after a restart that loses nothing.
 #[test]
 fn file_saved_during_a_run_survives_a_kill_after_the_save() {
     let whole = base();
@@ -101,7 +102,7 @@ fn file_saved_during_a_run_survives_a_kill_after_the_save() {
             let restarted = restarted.crash_states(1).next().unwrap();
             for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
                 drop(open(&disk).unwrap());
-                // The undo of a committed run restores what it found.
+                // Undoing a committed run restores the content that the run found.
                 if !is_kept(&disk) {
                     let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
                     open(&disk).unwrap().revert(runs.last().unwrap().run).unwrap();
@@ -114,7 +115,7 @@ fn file_saved_during_a_run_survives_a_kill_after_the_save() {
     }
 }
 
-/// FO-2, FO-6: an editor that had a file open writes to it after a run moved it away.
+/// FO-2, FO-6: an editor keeps a file open and writes to it after a run moved the file away.
 #[test]
 fn a_file_that_is_written_after_a_killed_run_moved_it_away_is_kept() {
     let whole = base();
@@ -159,10 +160,11 @@ fn file_saved_during_recovery_after_a_restart_keeps_its_content() {
     }
 }
 
-/// FO-2: the next recovery keeps a file that a killed recovery displaced and had not kept yet.
+/// FO-2: if a recovery is killed before it keeps a file that it displaced, the next recovery keeps that file.
 #[test]
 fn file_saved_during_a_recovery_survives_a_kill_of_the_recovery() {
-    /// Number of calls after the edit before which the recovery is killed; it keeps what it displaced by fewer.
+    /// Number of calls after the edit at which the recovery is killed. Recovery needs fewer calls to keep a file that
+    /// it displaced.
     const WINDOW: usize = 16;
     for start in [killed(false), killed(true), restarted(1).remove(0)] {
         let calls = calls_of_recovery(&start);
@@ -187,7 +189,7 @@ fn file_saved_during_a_recovery_survives_a_kill_of_the_recovery() {
     }
 }
 
-/// FO-2, FO-6: the status names the files that a recovery saved, also if it was killed before it reported them.
+/// FO-2, FO-6: the status lists the files that a recovery saved, even if it was killed before it reported them.
 fn check_saved_is_reported(disk: &SimDisk) {
     let files = disk.snapshot();
     let names = files.keys().filter_map(|path| path.strip_prefix(".actum/lost/"));
@@ -197,7 +199,7 @@ fn check_saved_is_reported(disk: &SimDisk) {
     assert_eq!(view.status().unwrap().saved, saved);
 }
 
-/// FO-2: the first save is displaced, the second displaces the file that recovery has just installed.
+/// FO-2: recovery displaces the first save, and the second save displaces the file that recovery has just installed.
 #[test]
 fn the_last_of_two_saves_during_a_recovery_is_kept() {
     for start in [killed(false), killed(true), restarted(1).remove(0)] {
@@ -225,7 +227,7 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
     }
 }
 
-/// FO-2, FO-6: a file that recovery displaced is kept also where the file system refuses to move it back.
+/// FO-2, FO-6: a file that recovery displaced is kept even if the file system refuses to move it back.
 #[test]
 fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
     for restarted in restarted(2) {
@@ -244,8 +246,8 @@ fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
     }
 }
 
-/// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery
-/// restores the old one.
+/// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it again while
+/// recovery restores the old one.
 #[test]
 fn file_saved_while_a_killed_recovery_restores_the_old_one_is_kept() {
     let whole = base();
@@ -277,7 +279,7 @@ fn file_saved_while_a_killed_recovery_restores_the_old_one_is_kept() {
     }
 }
 
-/// FO-2, FO-6: a user puts a directory in the place of a file that a run turns into a directory.
+/// FO-2, FO-6: a user replaces a file with a directory while a run does the same.
 #[test]
 fn user_directory_replacing_a_file_during_a_run_is_kept_and_listed() {
     let change = [delete("a"), create("a/new", "new\n")];
@@ -325,7 +327,7 @@ fn user_directory_replacing_a_file_during_a_run_is_kept_and_listed() {
     assert_ne!(saved, 0);
 }
 
-/// FO-2: a later run in the same directories hides a rename of them; recovery keeps the files that it removes.
+/// FO-2: a later run in the same directories hides that they were renamed, so recovery keeps the files that it removes.
 #[test]
 fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
     for killed in [false, true] {
@@ -359,7 +361,7 @@ fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
     }
 }
 
-/// FO-2, FO-6: also content that the journal knows of another path.
+/// FO-2, FO-6: this also applies to content that the journal knows from another path.
 #[test]
 fn object_replacing_a_file_that_a_killed_run_displaces_is_kept() {
     let puts: [fn(&SimDisk); 3] = [
@@ -412,8 +414,7 @@ fn object_replacing_a_file_that_a_killed_run_displaces_is_kept() {
     }
 }
 
-/// FO-2, FO-6: a file that is moved to the lost directory is listed there, also if the recovery that moves it is
-/// killed.
+/// FO-2, FO-6: a file moved to the lost directory is listed there, even if the recovery that moves it is killed.
 #[test]
 fn directory_moved_to_lost_is_listed_even_when_recovery_is_killed() {
     let has = |disk: &SimDisk, directory: &str, end: &str| {
@@ -472,7 +473,7 @@ fn directory_moved_to_lost_is_listed_even_when_recovery_is_killed() {
     assert_ne!(moved, 0);
 }
 
-/// FO-2, FO-6: a directory is saved under another name where its name in the lost directory is taken.
+/// FO-2, FO-6: a directory is saved under a different name if its own name is already taken in the lost directory.
 fn check_saved_beside_another(disk: &SimDisk, recovered: &SimDisk) {
     let disk = disk.clone_deep();
     let files = recovered.snapshot();
@@ -489,7 +490,7 @@ fn check_saved_beside_another(disk: &SimDisk, recovered: &SimDisk) {
     assert!(listing.contains(&format!("\tmeanwhile\t{name}.2\n")), "{listing}");
 }
 
-/// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
+/// FO-2: the period of a killed recovery ends with its last step, so later timestamps are treated as edits.
 #[test]
 fn edits_after_a_recovery_that_was_killed_are_kept() {
     for restarted in restarted(2) {

@@ -1,4 +1,4 @@
-//! Cost of a run, counted in calls: barriers, and work by file (FO-8).
+//! Cost of a run, measured as the number of sync barriers and of calls for each file (FO-8).
 
 use actum_core::RelPath;
 use actum_edit::Operation;
@@ -25,7 +25,8 @@ fn syncs(disk: &SimDisk) -> Vec<(Barrier, usize)> {
     BARRIERS.map(|barrier| (barrier, disk.syncs(barrier))).into_iter().collect()
 }
 
-/// Makes a workspace of some files. Returns the calls and syncs of one run that writes `changed` of them.
+/// Creates a workspace with `files` files, and returns the number of calls and the syncs of a run that writes `changed`
+/// of them.
 fn cost(files: usize, changed: usize) -> (usize, Vec<(Barrier, usize)>) {
     let disk = SimDisk::new();
     disk.mkdir_p("d");
@@ -44,7 +45,7 @@ fn cost(files: usize, changed: usize) -> (usize, Vec<(Barrier, usize)>) {
     let run = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
     let made = syncs(&disk).into_iter().zip(before).map(|((b, n), (_, m))| (b, n - m));
     let cost = (disk.calls() - calls, made.filter(|(_, n)| *n > 0).collect());
-    // The undo costs no more barriers.
+    // The undo needs no more barriers than the run.
     let before = syncs(&disk);
     workspace.revert(run).unwrap();
     let undo: Vec<_> = syncs(&disk)
@@ -95,6 +96,6 @@ fn displaced_files_do_not_accumulate() {
     }
     let staged = disk.snapshot();
     let staged = staged.keys().filter(|path| path.starts_with(".actum/stage/")).count();
-    // Those that a checkpoint may leave, and those of the runs since.
+    // Displaced files that a checkpoint may leave, and those of the runs since then.
     assert!(staged < 32_768 + 5000, "{staged} files");
 }

@@ -1,5 +1,5 @@
-//! Crash states of every kind of change, cut off at every call by a kill and by power cuts: the tree is as before or as
-//! after, never between (FO-2).
+//! Crash states of every kind of change, interrupted at every call by a kill and by power cuts. Afterwards the tree is
+//! in its old or its new state, never between them (FO-2).
 
 use actum_core::FileMode;
 use actum_edit::{EmptyParents, ModeChange, Operation};
@@ -9,7 +9,7 @@ use actum_workspace::{GcOptions, RunOptions};
 use crate::changes::{apply, base, create, delete, open, patch, path, rename};
 use crate::explore::{Effort, LARGE, THOROUGH, cuts, explore, tree};
 
-/// Effort for two large files.
+/// Reduced effort for changes with two large files.
 const FEW: Effort = Effort { states: 4, states_in_recovery: 0, stride: 61 };
 
 fn holds(operations: Vec<Operation>) {
@@ -141,7 +141,7 @@ fn undo_is_atomic() {
         let result = explore(disk, &move |disk| open(&disk)?.revert(run).map(drop), THOROUGH);
         result.unwrap_or_else(|violation| panic!("{violation}"));
     };
-    // From the journal, and from the history.
+    // Undo from the journal and from the history.
     let settled = disk.clone_deep();
     settled.settle();
     check(&settled);
@@ -150,8 +150,8 @@ fn undo_is_atomic() {
     check(&disk);
 }
 
-/// An undo on a disk with too little space for copies takes the kept files themselves. Cut off anywhere, it is before
-/// or after, and so is the redo of it.
+/// An undo on a disk with too little space for copies uses the kept files themselves. Interrupted at any call, it
+/// leaves the tree in its old or new state, and so does its redo.
 ///
 /// FO-2, FO-5
 #[test]
@@ -182,7 +182,7 @@ fn undo_that_moves_kept_files_is_atomic() {
         let result = explore(&undone, &redo, FEW);
         result.unwrap_or_else(|violation| panic!("redo: {violation}"));
     };
-    // From the journal, while the tree is not durable yet.
+    // Undo from the journal, while the tree is not yet durable.
     check(&disk);
 }
 
@@ -196,7 +196,7 @@ fn moving_runs_into_the_history_changes_no_file() {
         workspace.apply_operations(&operations, RunOptions::default()).unwrap();
     }
     drop(workspace);
-    // Nothing but the journal is durable yet.
+    // Only the journal is durable at this point.
     let result = explore(&disk, &|disk| open(&disk)?.gc(&GcOptions::default()).map(drop), THOROUGH);
     result.unwrap_or_else(|violation| panic!("{violation}"));
 }
@@ -206,7 +206,7 @@ fn moving_runs_into_the_history_changes_no_file() {
 fn run_on_an_unsynced_tree_is_atomic() {
     let disk = base();
     let mut workspace = open(&disk).unwrap();
-    // A file that only the first run touched remains beside one that the second run touches.
+    // A file that only the first run touched is next to one that the second run touches.
     let operations = [
         patch("a", 1, "one", "1"),
         create("n", "n\n"),
@@ -236,7 +236,7 @@ fn run_after_a_killed_run_is_atomic() {
         drop(apply(&disk, &change));
         disk.revive();
         disk.clear_faults();
-        // The next process works on what the killed one left in memory.
+        // The next process continues with the state that the killed one left in memory.
         let next = [patch("b", 1, "uno", "UNO")];
         let effort = Effort { states: 24, states_in_recovery: 0, stride: 1 };
         drop(open(&disk).unwrap());
@@ -255,7 +255,7 @@ fn first_open_of_a_workspace_changes_no_file() {
     result.unwrap_or_else(|violation| panic!("{violation}"));
 }
 
-/// FO-2: a power cut restores names that a run removed together with their directory, although a later run made the
+/// FO-2: a power cut restores names that a run removed together with their directory, although a later run created the
 /// directory again.
 #[test]
 fn old_entries_of_a_recreated_directory_stay_removed() {
@@ -286,8 +286,8 @@ fn old_entries_of_a_recreated_directory_stay_removed() {
     }
 }
 
-/// FO-2: a power cut without a journal leaves the inode of a file as the directory that it was before, with names in
-/// it. The directory is kept in the lost directory, except names of files that have other names.
+/// FO-2: without a journal, a power cut can turn a file's inode back into the directory that it was before, including
+/// its entries. The directory is kept in the lost directory, without entries of files that have other names.
 #[test]
 fn file_whose_inode_reverted_to_a_directory_is_repaired() {
     for is_deleted in [false, true] {

@@ -1,5 +1,5 @@
-//! Edits of moved files: a file that a run moves and another program edits in place keeps the edit, and one name (FO-2,
-//! FO-6).
+//! Edits of moved files: a file that a run moves while another program edits it in place keeps the edit and a single
+//! name (FO-2, FO-6).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub(crate) fn chain() -> SimDisk {
     files(&["m1", "m2"])
 }
 
-/// Returns the paths that hold the edit: in the tree, and among the files that a recovery saved.
+/// Returns the paths that contain the edit, in the tree and among the files that a recovery saved.
 pub(crate) fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
     let is_edited = |node: &Node| matches!(node, Node::File { bytes, .. } if *bytes == MINE);
     let snapshot = disk.snapshot().into_iter().filter(|(_, node)| is_edited(node));
@@ -40,8 +40,8 @@ pub(crate) fn edited(disk: &SimDisk) -> (Vec<String>, Vec<String>) {
     paths.partition(|path| !path.starts_with(".actum/"))
 }
 
-/// Edits one of the files in place before each call of a run that is killed before a later one or not at all. Then
-/// recovers in the same epoch, and after a restart that loses nothing. Returns the number of cases.
+/// Edits one of the files in place before each call of a run that is killed at a later call or completes. Then recovers
+/// in the same epoch, and after a restart that loses nothing. Returns the number of cases.
 fn check_one_name_is_left(names: &[&str], change: &[Operation]) -> usize {
     let whole = files(names);
     let first = whole.calls();
@@ -68,7 +68,7 @@ fn check_one_name_is_left(names: &[&str], change: &[Operation]) -> usize {
             let is_edited =
                 |node: &Node| matches!(node, Node::File { bytes, .. } if *bytes == MINE);
             if !disk.snapshot().values().any(is_edited) {
-                // A run that was committed has it in its history.
+                // A committed run has the edit in its history.
                 let is_lost = was_edited.get() && applied.is_err();
                 assert!(
                     !is_lost,
@@ -85,19 +85,19 @@ fn check_one_name_is_left(names: &[&str], change: &[Operation]) -> usize {
                     "{path} edited before call {at}, killed before call {killed}, recovered in {epoch} epoch"
                 );
                 drop(open(&disk).unwrap());
-                // A minute later staged files are swept.
+                // Staged files are swept after a minute.
                 disk.advance(120_000);
                 drop(apply(&disk, &[create("later", "1\n")]));
                 let (paths, saved) = edited(&disk);
                 if paths.is_empty() && saved.is_empty() {
-                    // The undo of a committed run restores what it found.
+                    // Undoing a committed run restores the content that the run found.
                     let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
                     let run = runs.iter().rev().nth(1).unwrap().run;
                     open(&disk).unwrap().revert(run).unwrap();
                     assert_ne!(edited(&disk).0, [""; 0], "{what}: {change:?}");
                     continue;
                 }
-                // After a restart a file that was killed between two names of a chain keeps both.
+                // A file of a rename chain that was killed between its two names keeps both names after a restart.
                 if epoch == "another" {
                     continue;
                 }
@@ -136,7 +136,7 @@ fn an_edit_in_place_of_a_moved_file_is_kept_under_one_name() {
     }
 }
 
-/// FO-2, FO-6: another program saves by a new file, or makes a directory, at the path that a file is moved away from.
+/// FO-2, FO-6: another program saves a new file, or creates a directory, at the path from which a file is moved away.
 #[test]
 fn object_created_at_a_rename_source_by_another_process_is_kept() {
     let saves: [fn(&SimDisk); 3] = [
@@ -173,7 +173,7 @@ fn object_created_at_a_rename_source_by_another_process_is_kept() {
                 continue;
             }
             drop(open(&disk).unwrap());
-            // The other name is removed, as it is where it was only for the save.
+            // The other name is removed because it existed only for the save.
             if disk.get("other").is_some() {
                 disk.remove("other");
             }
@@ -212,7 +212,7 @@ fn file_gets_no_second_link_when_its_new_directory_is_renamed() {
     assert!(renamed > 1, "{renamed}");
 }
 
-/// FO-2: an attribute that another program sets on a published file is that program's work.
+/// FO-2: an attribute that another program sets on a published file belongs to that program.
 #[test]
 fn an_attribute_that_is_set_on_a_published_file_is_not_rolled_back() {
     let mode = actum_edit::ModeChange::Exact(FileMode::new(0o600));
@@ -247,7 +247,7 @@ fn check_attribute_is_kept(change: &[Operation]) {
     assert!(kept > 1, "{kept}");
 }
 
-/// Returns true if a file with this content is in the tree, or among the files that a recovery saved, also once staged
+/// Returns true if a file in the tree, or among the files that a recovery saved, has this content, even after staged
 /// files were swept.
 pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     disk.advance(120_000);
@@ -257,7 +257,7 @@ pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     snapshot.iter().any(|(path, node)| holds(node) && !path.starts_with(".actum/stage/"))
 }
 
-/// Recovers after a kill before each call and after a user's changes; `is_selected` selects the states.
+/// Recovers after a kill before each call and after a user's changes. `is_selected` selects the states to check.
 pub(crate) fn after_each_kill(
     names: &[&str],
     change: &[Operation],
@@ -286,7 +286,7 @@ pub(crate) fn after_each_kill(
     assert!(tried > 0, "{change:?}");
 }
 
-/// FO-2, FO-6: the moved file is edited, and its old path is another program's.
+/// FO-2, FO-6: the moved file is edited, and another program creates a file at its old path.
 #[test]
 fn edit_of_a_moved_file_is_kept_when_its_old_path_is_occupied() {
     after_each_kill(
@@ -305,7 +305,7 @@ fn edit_of_a_moved_file_is_kept_when_its_old_path_is_occupied() {
     );
 }
 
-/// FO-2, FO-6: of a chain that is half published one file has two names, and the user removes the old one.
+/// FO-2, FO-6: one file of a half-published rename chain has two names, and the user removes the old one.
 #[test]
 fn file_whose_old_name_is_removed_during_a_rename_chain_is_kept() {
     let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];
@@ -321,7 +321,7 @@ fn file_whose_old_name_is_removed_during_a_rename_chain_is_kept() {
     );
 }
 
-/// FO-2: a moved file that the user moved on does not come back under a second name.
+/// FO-2: if the user moves a file that a run moved, recovery does not restore it under a second name.
 #[test]
 fn moved_file_that_the_user_moves_again_gets_no_second_link() {
     let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];

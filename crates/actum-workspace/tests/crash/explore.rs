@@ -1,4 +1,4 @@
-//! Exploration of crashes: stops an action at each of its calls, by a kill and by every power cut that could follow,
+//! Exploration of crashes. It stops an action at each of its calls, by a kill and by every power cut that could follow,
 //! and checks the result of recovery.
 
 use std::collections::BTreeMap;
@@ -8,23 +8,23 @@ use actum_workspace::disk::Barrier;
 
 use crate::changes::open;
 
-/// Tree without actum's own state.
+/// Tree without actum's own state directory.
 pub(crate) type Tree = BTreeMap<String, Node>;
-/// Action on a workspace, beginning with opening it.
+/// Action on a workspace. It includes opening the workspace.
 pub(crate) type Action = dyn Fn(SimDisk) -> Result<(), actum_workspace::Error>;
 
 /// Effort of an exploration. `ACTUM_CRASH_EFFORT=N` multiplies the numbers of states.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
-    /// Number of states that are checked after a power cut at one call; all of them if there are fewer.
+    /// Maximum number of states checked after a power cut at one call.
     pub(crate) states: usize,
-    /// Number of states that are checked after a power cut in the middle of recovery.
+    /// Maximum number of states checked after a power cut during recovery.
     pub(crate) states_in_recovery: usize,
-    /// Interval of the checked states: every `stride`-th one.
+    /// Interval between the states that are checked: only every `stride`-th one is.
     pub(crate) stride: usize,
 }
 
-/// Effort for trees with large files, whose blocks make very many states.
+/// Effort for trees with large files, whose blocks produce a very large number of states.
 #[allow(dead_code, reason = "not every test has large files")]
 pub(crate) const LARGE: Effort = Effort { states: 6, states_in_recovery: 1, stride: 61 };
 pub(crate) const THOROUGH: Effort = Effort { states: 64, states_in_recovery: 5, stride: 1 };
@@ -40,14 +40,14 @@ impl Effort {
     }
 }
 
-/// Numbers of what was checked.
+/// Numbers of checked cuts and states.
 #[derive(Default, Debug)]
 #[allow(dead_code, reason = "shown")]
 pub(crate) struct Count {
     pub(crate) cuts: usize,
     pub(crate) states: usize,
     pub(crate) recoveries: usize,
-    /// Cuts after which every state was checked.
+    /// Number of cuts after which every possible state was checked.
     pub(crate) exhaustive: usize,
 }
 
@@ -55,10 +55,10 @@ pub(crate) fn tree(disk: &SimDisk) -> Tree {
     disk.snapshot_without(".actum")
 }
 
-/// Returns the first violation, or the numbers of what was checked.
+/// Returns the first violation, or the numbers of checked cuts and states.
 ///
-/// `base` is the disk before the action, with everything durable. `stays` is true if the tree is the same before and
-/// after: gc, recovery.
+/// `base` is the disk before the action, with everything durable. `stays` is true if the action, such as gc or
+/// recovery, leaves the tree unchanged.
 pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result<Count, String> {
     let effort = effort.multiplied();
     let before = tree(base);
@@ -69,19 +69,19 @@ pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result
     let calls = whole.calls() - calls_before;
     let cuts = cuts(&whole, calls_before, calls);
     let mut count = Count { cuts: cuts.len(), ..Count::default() };
-    // Start from the end, where most is at risk.
+    // Start from the end, where the most data is at risk.
     for at in cuts.into_iter().rev() {
         let disk = base.clone_deep();
         disk.kill_at(at);
         let acknowledged = action(disk.clone()).is_ok();
         let step = || format!("cut off before call {at} of {calls}: {}", call(&whole, at));
-        // A kill: the page cache remains.
+        // A kill leaves the page cache intact.
         let killed = disk.clone_deep();
         check(&killed, &before, &after, acknowledged, &mut count)
             .map_err(|what| format!("killed, {}: {what}", step()))?;
         recover_cut_off(&killed, &before, &after, acknowledged, effort, &mut count)
             .map_err(|what| format!("killed, {}: {what}", step()))?;
-        // A power cut: whatever was not synced may be lost or not.
+        // A power cut may or may not lose data that was not synced.
         let states = disk.crash_states(effort.states);
         count.exhaustive += usize::from(states.is_exhaustive());
         for (index, state) in states.step_by(effort.stride).enumerate() {
@@ -102,7 +102,7 @@ pub(crate) fn explore(base: &SimDisk, action: &Action, effort: Effort) -> Result
 }
 
 /// Returns the calls before which a cut makes a difference: those that change something or make it durable, and the
-/// end. A cut before a call that only reads is a cut before the next of these.
+/// end. A cut before a read-only call is equivalent to a cut before the next of these calls.
 pub(crate) fn cuts(whole: &SimDisk, first: usize, calls: usize) -> Vec<usize> {
     let looks = ["open_", "stat", "list", "read_at", "xattrs", "lock", "epoch", "random"];
     let trace = whole.trace();
@@ -116,8 +116,8 @@ fn call(whole: &SimDisk, at: usize) -> String {
     whole.trace().get(at).cloned().unwrap_or_else(|| "the end".to_owned())
 }
 
-/// Recovers a copy of `disk` and checks that it is before or after, and that a second recovery has
-/// nothing to do.
+/// Recovers a copy of `disk`, and checks that it is in its old or new state and that a second recovery has nothing to
+/// do.
 fn check(
     disk: &SimDisk,
     before: &Tree,
@@ -155,7 +155,7 @@ fn check(
     Ok(())
 }
 
-/// Stops the recovery of `disk` at each of its calls as well.
+/// Also interrupts the recovery of `disk` at each of its calls.
 fn recover_cut_off(
     disk: &SimDisk,
     before: &Tree,

@@ -1,5 +1,4 @@
-//! Faults: the operating system refuses a call. The error states the condition of the workspace, and that statement is
-//! true (FO-2).
+//! Failing system calls. The error states the condition of the workspace, and that statement is true (FO-2).
 
 use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
@@ -14,8 +13,8 @@ fn tree(disk: &SimDisk) -> std::collections::BTreeMap<String, actum_testkit::Nod
 const REFUSALS: [Errno; 6] =
     [Errno::IO, Errno::NOSPC, Errno::ROFS, Errno::ACCESS, Errno::MFILE, Errno::DQUOT];
 
-/// Checks that the statement of the error is true. Afterwards, with the fault gone, recovery leads to before or after,
-/// and the workspace can be used again.
+/// Checks that the statement in the error is true. Once the fault is gone, recovery must lead to the old or new state,
+/// and the workspace must be usable again.
 fn judge(disk: &SimDisk, change: &[Operation], what: &str) {
     let before = tree(disk);
     let after = {
@@ -80,7 +79,7 @@ fn disk_that_becomes_full_read_only_or_faulty_loses_nothing() {
     }
 }
 
-/// FO-2, issue 22 (claims): after a record of the journal that may not be durable, the handle makes no more runs.
+/// FO-2, issue 22 (claims): a handle makes no more runs after it wrote a journal record that may not be durable.
 #[test]
 fn handle_rejects_runs_after_a_failed_journal_sync() {
     let whole = base();

@@ -1,4 +1,4 @@
-//! Undo on a disk without space for copies of kept files: it takes the kept files themselves.
+//! Undo on a disk without space for copies of kept files, so that it uses the kept files themselves.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use actum_workspace::{ErrorKind, GcOptions, RunOptions, State, View};
 
 use crate::changes::{delete, open, path};
 
-/// Size of a file that the journal does not hold.
+/// Size of a file that is too large for the journal.
 const LARGE: usize = (1 << 20) + 1;
-/// Space for records, not for a file of `LARGE` bytes.
+/// Enough space for records, but not for a file of `LARGE` bytes.
 const LITTLE: u64 = 256 << 10;
 
 fn content(byte: u8) -> Vec<u8> {
     vec![byte; LARGE]
 }
 
-/// Returns a workspace in which a run deleted one large file and replaced another; then the disk is nearly full.
+/// Returns a workspace in which a run deleted one large file and replaced another, on a disk that is then nearly full.
 fn nearly_full() -> (SimDisk, RunId) {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
@@ -32,7 +32,7 @@ fn nearly_full() -> (SimDisk, RunId) {
     (disk, run)
 }
 
-/// Returns the path of the one kept image.
+/// Returns the path of the only kept image.
 fn kept(disk: &SimDisk) -> String {
     disk.snapshot().into_keys().find(|name| name.starts_with(".actum/keep/")).unwrap()
 }
@@ -72,7 +72,7 @@ fn undo_and_redo_succeed_on_a_full_disk_when_originals_are_kept() {
     }
 }
 
-/// FO-5, FO-9: a run that stays keeps the originals that its undo needs, also those that a redo kept again.
+/// FO-5, FO-9: a run that is still in effect keeps the originals for its undo, including those that a redo kept again.
 #[test]
 fn protected_run_can_be_undone_again_after_undo_and_redo() {
     let (disk, run) = nearly_full();
@@ -85,8 +85,8 @@ fn protected_run_can_be_undone_again_after_undo_and_redo() {
     assert!(is_undone(&disk));
 }
 
-/// FO-5, FO-7: a collection gives equal originals one file in the history; what an undo publishes are files of their
-/// own.
+/// FO-5, FO-7: a collection stores equal originals as a single file in the history, but an undo publishes separate
+/// files.
 #[test]
 fn equal_originals_kept_by_gc_are_restored_as_separate_files() {
     let disk = SimDisk::new();
@@ -139,7 +139,7 @@ fn file_moved_by_undo_has_one_link_once_its_run_is_in_the_history() {
     for file in ["deleted", "replaced"] {
         assert_eq!(disk.stat_of(file).unwrap().links, 1, "{file}");
     }
-    // The history finds a file that it gave up at its current place, and notices a write into it.
+    // The history finds a file that an undo moved out of it at its current path, and detects a write to that file.
     let before = |file: &str| {
         let history = View::open_on(disk.clone(), Path::new("/")).unwrap();
         let changes = history.diff(run).unwrap();
@@ -171,7 +171,7 @@ fn undo_does_not_move_a_kept_file_that_has_another_hard_link() {
     assert_eq!(disk.get("deleted").unwrap(), content(b'd'));
 }
 
-/// The kept image of a file with other names is a copy, of which no other process has a name.
+/// The kept image of a file with other hard links is a copy that no other process can open by name.
 ///
 /// FO-5
 #[test]

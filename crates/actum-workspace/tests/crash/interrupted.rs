@@ -1,4 +1,4 @@
-//! Interrupted runs: a run is killed, and the state that recovery needs is not as the run left it (FO-2).
+//! Interrupted runs: a run is killed, and the state that recovery needs is changed before recovery starts (FO-2).
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn change() -> Vec<Operation> {
     FILES.iter().map(|file| patch(file, 1, "old", "new")).collect()
 }
 
-/// Returns the number of the first call after `file` was published, counted from the beginning of `change`.
+/// Returns the number of the first call after `file` was published, counted from the start of `change`.
 fn after_publishing(file: &str) -> usize {
     let whole = three_directories();
     let first = whole.calls();
@@ -35,7 +35,7 @@ fn after_publishing(file: &str) -> usize {
     trace.iter().position(is_published).unwrap() + 1 - first
 }
 
-/// Returns the three directories after a run that was killed when it had published two of the files.
+/// Returns the three directories after a run that was killed when it had published two of its files.
 fn killed_after_two() -> SimDisk {
     let disk = three_directories();
     disk.kill_at(after_publishing("m/f"));
@@ -62,7 +62,7 @@ fn unwritable_directory_blocks_rollback_of_only_its_files() {
     drop(workspace);
     let status = View::open_on(disk.clone(), Path::new("/")).unwrap().status().unwrap();
     assert_eq!((status.unfinished, status.recovery_due), (None, false));
-    // Other paths can be changed, and the blocked one after the user has resolved it.
+    // Other paths can be changed immediately, and the blocked one once the user has resolved it.
     apply(&disk, &[patch("z/f", 1, "old", "newer")]).unwrap();
     apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap_err();
     disk.chmod("m", 0o755);
@@ -70,7 +70,7 @@ fn unwritable_directory_blocks_rollback_of_only_its_files() {
     apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap();
 }
 
-/// FO-2: also after a restart, when every path of the journal is compared with its image.
+/// FO-2: this also applies after a restart, when every path in the journal is compared with its image.
 #[test]
 fn unwritable_directory_blocks_only_its_own_files_after_a_restart() {
     let killed = killed_after_two();
@@ -89,7 +89,7 @@ fn unwritable_directory_blocks_only_its_own_files_after_a_restart() {
     }
 }
 
-/// FO-2: a file that cannot be read cannot be judged; it needs the user, and everything else can be used.
+/// FO-2: recovery cannot judge a file that it cannot read, so the user must resolve it. Everything else can be used.
 #[test]
 fn unreadable_file_after_a_restart_blocks_only_its_own_path() {
     let disk = three_directories();
@@ -129,7 +129,8 @@ fn killed_run_is_interrupted_and_active_run_is_not() {
     open(&disk).unwrap().apply_operations(&change(), RunOptions::default()).unwrap();
 }
 
-/// FO-2, issue 22 (claims): a damaged journal is kept with the files that only it names.
+/// FO-2, issue 22 (claims): a damaged journal that is set aside is kept together with the files that only it
+/// references.
 #[test]
 fn setting_aside_a_journal_keeps_the_images_that_only_it_references() {
     const LARGE: usize = 2_000_000;
@@ -156,7 +157,7 @@ fn setting_aside_a_journal_keeps_the_images_that_only_it_references() {
     apply(&disk, &change()).unwrap_err();
     disk.revive();
     assert_eq!(disk.get("m/large").unwrap(), b"new\n");
-    // The head rots: neither copy can be believed.
+    // Both copies of the journal's head are damaged, so neither can be trusted.
     disk.overwrite(".actum/journal", [0x55; 100], 100);
     disk.overwrite(".actum/journal", [0x55; 100], 4196);
     disk.settle();
@@ -165,7 +166,7 @@ fn setting_aside_a_journal_keeps_the_images_that_only_it_references() {
     let (images, run) = (aside.images.unwrap(), aside.unfinished.unwrap());
     let blocked = ["a/f", "m/large", "z/f"].map(path);
     assert_eq!(open(&disk).unwrap().blocked().keys().cloned().collect::<Vec<_>>(), blocked);
-    // Every old content is found again, also after a run and a collection.
+    // Every old content can still be found, even after another run and a collection.
     apply(&disk, &[patch("m/f", 1, "old", "newer")]).unwrap();
     open(&disk).unwrap().gc(&actum_workspace::GcOptions::default()).unwrap();
     disk.advance(120_000);
@@ -201,7 +202,7 @@ fn images_of_a_journal_set_aside_by_a_killed_command_are_reported() {
         drop(Workspace::set_aside_journal_on(disk.clone(), root));
         disk.revive();
         disk.clear_faults();
-        // All but its last step may have been done.
+        // The command may have completed all steps except the last.
         drop(Workspace::set_aside_journal_on(disk.clone(), root));
         let saved = View::open_on(disk.clone(), root).unwrap().status().unwrap().saved;
         for path in disk.snapshot().into_keys() {
@@ -239,7 +240,7 @@ fn gc_that_fails_midway_reports_how_many_runs_it_removed() {
         let disk = disk.clone_deep();
         let calls = trace.iter().enumerate().filter(|(_, call)| is_removal(call));
         let at = calls.map(|(at, _)| at).nth(removed).unwrap();
-        // The error of the removal of a directory of that name, which is tried then, is not shown.
+        // Removal then tries to remove a directory of that name, and the error of that attempt is not shown.
         disk.fail_at(at, Errno::IO);
         let error = open(&disk).unwrap().gc(&collect).unwrap_err();
         assert!(error.to_string().ends_with(&format!("; {expected}")), "{error}");

@@ -1,4 +1,4 @@
-//! Kept images: the bytes of a large file that undo restores do not depend on other names of the file (FO-5).
+//! Kept images: undo restores the bytes of a large file even if they are changed through another hard link (FO-5).
 
 use actum_core::{FileMode, RunId};
 use actum_edit::{ModeChange, Operation};
@@ -12,7 +12,7 @@ const BEFORE: u8 = b'x';
 const AFTER: u8 = b'y';
 const MINE: &[u8] = b"mine!";
 
-/// Returns content that the journal does not hold.
+/// Returns content that is too large for the journal.
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; (1 << 20) + 5_000]
 }
@@ -25,7 +25,7 @@ fn make_private(file: &str) -> Operation {
     Operation::Chmod { path: path(file), mode: ModeChange::Exact(FileMode::PRIVATE) }
 }
 
-/// Returns a workspace with a large file, which has another name or not.
+/// Returns a workspace with a large file, optionally with another hard link.
 fn workspace(other_name: bool) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("f", large(BEFORE));
@@ -115,7 +115,7 @@ fn large_file_hard_linked_during_a_run_is_restored_or_not_replaced() {
     assert!(refused > 0);
 }
 
-/// The names that actum gives a file itself are no reason to copy it.
+/// Links that actum itself creates are no reason to copy a file.
 ///
 /// FO-5
 #[test]
@@ -138,7 +138,7 @@ fn large_file_without_foreign_hard_links_is_not_copied() {
 fn deleting_a_hard_linked_large_file_is_atomic() {
     let action = |disk: SimDisk| apply(&disk, &[delete("f")]).map(drop);
     explore(&workspace(true), &action, LARGE).unwrap();
-    // Acknowledged and cut off at once, it can be restored.
+    // The file can be restored even if power is cut right after the run was acknowledged.
     let disk = workspace(true);
     let run = apply(&disk, &[delete("f")]).unwrap();
     for state in disk.crash_states(6).step_by(61).take(40) {

@@ -1,4 +1,4 @@
-//! Later edits: whatever a user does to a file between a crash and its recovery survives (FO-2, FO-6).
+//! Later edits: any change that a user makes between a crash and its recovery survives (FO-2, FO-6).
 
 use actum_edit::Operation;
 use actum_testkit::{Random, SimDisk, effort};
@@ -42,7 +42,7 @@ fn save(disk: &SimDisk, path: &str) {
     }
 }
 
-/// Calls `then` with the disk that a process left that was killed before each call of a change.
+/// Calls `then` with the disk left by a process that was killed before each call of a change.
 fn after_each_kill(then: impl Fn(&SimDisk, &str)) {
     let whole = base();
     let first = whole.calls();
@@ -180,8 +180,8 @@ fn file_edited_during_a_run_keeps_the_edit() {
                 let Some(mine) = edited.get(path).filter(|mine| mine == b"mine\n") else {
                     continue;
                 };
-                // A run that read the edit may delete it, knowing what it deletes; it cannot have
-                // patched it, because its hunk would not have matched.
+                // A run that read the edit may knowingly delete it. It cannot have patched it, because its hunk would
+                // not have matched.
                 let deleted = path == "d/c" && result.is_ok();
                 assert!(
                     bytes(path) == Some(mine) || deleted,
@@ -221,7 +221,7 @@ fn edit_between_two_runs_survives_interruption_of_the_second() {
                 String::from_utf8_lossy(&found)
             );
         }
-        // Rolled back by the live process; the power cut comes only then.
+        // The live process rolls the run back, and only then is power cut.
         let disk = prepared();
         disk.fail_at(at, actum_testkit::Errno::IO);
         if apply(&disk, &second).is_ok() {
@@ -263,10 +263,10 @@ fn files_removed_or_renamed_after_a_run_stay_so_after_a_restart() {
     }
 }
 
-/// Files before a run, the operations of the run, and the renames of a user afterwards.
+/// Files before a run, the operations of the run, and the renames that a user makes afterwards.
 type Renaming = (&'static [(&'static str, &'static [u8])], Vec<Operation>, fn(&SimDisk));
 
-/// FO-2, FO-6: moving a directory changes no timestamp of what is in it.
+/// FO-2, FO-6: moving a directory does not change the timestamps of its contents.
 #[test]
 fn directories_renamed_after_a_run_stay_renamed_after_a_restart() {
     let renamings: [Renaming; 4] = [
@@ -375,8 +375,7 @@ fn edits_between_two_runs_are_kept_after_a_restart() {
     }
 }
 
-/// FO-2: with the stamp of an older file, as `cp -p`, `tar` and `rsync -a` leave it. An empty one looks like one that a
-/// cut emptied.
+/// FO-2: `cp -p`, `tar` and `rsync -a` set an older timestamp. An empty file looks like one that a power cut emptied.
 #[test]
 fn shorter_version_written_in_place_after_a_run_survives_a_restart() {
     for content in [&b"one\ntwo\n"[..], b"one\n"] {
@@ -397,7 +396,7 @@ fn shorter_version_written_in_place_after_a_run_survives_a_restart() {
     }
 }
 
-/// FO-2: the run is committed, or rejected as a conflict; a restart puts neither right.
+/// FO-2: the run is committed or rejected as a conflict, and a restart does not overwrite the edit.
 #[test]
 fn edits_during_a_run_are_kept_after_a_restart() {
     let edits: [Edit; 4] = [
@@ -427,7 +426,7 @@ fn edits_during_a_run_are_kept_after_a_restart() {
     }
 }
 
-/// FO-2: without a cut there is nothing to restore, whatever runs and users did.
+/// FO-2: without a power cut there is nothing to restore, whatever runs and users did before.
 #[test]
 fn a_restart_changes_nothing_after_any_runs_and_edits() {
     const PATHS: [&str; 5] = ["a", "b", "d/c", "d/e", "g/h/i"];
@@ -444,7 +443,7 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
             steps.push((kind, path, other));
             let is_file = |path: &str| disk.get(path).is_some();
             match kind {
-                // An operation that does not fit is rejected, and changes nothing.
+                // An operation that does not fit is rejected and changes nothing.
                 0..3 if is_file(path) => drop(apply(&disk, &[delete(path)])),
                 0..3 => drop(apply(&disk, &[create(path, &content)])),
                 3 => drop(apply(&disk, &[rename(path, other)])),
@@ -475,7 +474,7 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
     }
 }
 
-/// FO-2: found by a random sequence of the test above.
+/// FO-2: the random test above found this sequence.
 #[test]
 fn a_file_that_was_removed_before_a_run_removed_its_directory_stays_removed() {
     let disk = base();
@@ -559,7 +558,7 @@ fn without_the_lost_barrier_the_saved_images_can_be_missing() {
         if ignored {
             disk.ignore(Barrier::Lost);
         }
-        // Killed after publishing, before the end is written; then a user edits the file.
+        // Killed after publishing but before the end is written. Then a user edits the file.
         let whole = base();
         let first = whole.calls();
         let change = [patch("a", 1, "one", "ONE")];

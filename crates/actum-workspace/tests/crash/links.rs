@@ -1,5 +1,5 @@
-//! Symbolic links: every kind of object becomes every other, cut off at every call by a kill and by power cuts (FO-2,
-//! D-6).
+//! Symbolic links: every kind of object replaces every other, interrupted at every call by a kill and by power cuts
+//! (FO-2, D-6).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::changes::{apply, create, delete, open, path, rename};
 use crate::explore::{Effort, explore};
 
 const EFFORT: Effort = Effort { states: 24, states_in_recovery: 6, stride: 1 };
-/// Target that does not fit into an inode of ext4 or xfs.
+/// Target that is too long to be stored in an inode of ext4 or xfs.
 const LONG: &str =
     "very/long/target/that/has/more/than/sixty/bytes/and/so/needs/a/block/of/its/own";
 
@@ -97,7 +97,7 @@ fn holds(
     result.unwrap_or_else(|violation| panic!("{what}: {violation}"));
 }
 
-/// Checks that the change and its undo hold, and that the undo restores the tree.
+/// Checks that the change and its undo are atomic, and that the undo restores the tree.
 fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
     let what = format!("{operations:?}");
     let change = operations.to_vec();
@@ -109,7 +109,7 @@ fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
     assert_eq!(tree(disk), was, "{what}");
 }
 
-/// FO-2, D-6: its undo, from the journal and from the history, restores the tree.
+/// FO-2, D-6: undoing the change from the journal and from the history restores the tree.
 #[test]
 fn replacing_any_object_type_with_any_other_is_atomic() {
     for (before, after) in OBJECTS.into_iter().flat_map(|one| OBJECTS.map(|other| (one, other))) {
@@ -209,7 +209,7 @@ fn failed_call_on_symlinks_leaves_the_reported_state() {
     }
 }
 
-/// FO-2, FO-6: a link that another program puts at a path during a run stays, or is saved.
+/// FO-2, FO-6: a link that another program creates at a path during a run remains or is saved.
 #[test]
 fn symlink_created_by_another_process_during_a_run_is_kept() {
     let change = [retarget("d/l", "c", LONG), delete("x"), link("n", "a")];
@@ -238,7 +238,7 @@ fn symlink_created_by_another_process_during_a_run_is_kept() {
             disk.clear_faults();
             drop(open(&disk).unwrap());
             if result.is_ok() && !mine(&disk) {
-                // The run found it there, so its undo restores it.
+                // The run found the link there, so its undo restores it.
                 let view = actum_workspace::View::open_on(disk.clone(), std::path::Path::new("/"));
                 let of = view.unwrap().runs().unwrap().last().unwrap().run;
                 open(&disk).unwrap().revert(of).unwrap();
@@ -248,7 +248,8 @@ fn symlink_created_by_another_process_during_a_run_is_kept() {
     }
 }
 
-/// FO-2, D-6: the permissions of a directory, alone and with changes in it, are before or after; so is their undo.
+/// FO-2, D-6: directory permissions are in their old or new state, whether or not files in the directory change too.
+/// The undo is atomic as well.
 #[test]
 fn changing_directory_permissions_is_atomic() {
     let chmod = |mode| {

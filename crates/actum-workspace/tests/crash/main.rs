@@ -1,4 +1,4 @@
-//! Kills, power cuts, failing calls and other programs, on a simulated disk.
+//! Kills, power cuts, failing calls and concurrent programs on a simulated disk.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,

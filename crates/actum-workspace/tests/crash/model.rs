@@ -1,4 +1,4 @@
-//! Random transactions against a map of paths: the result equals the map, and undo restores the state before (FO-5,
+//! Random transactions compared with a model. The result equals the model, and undo restores the earlier state (FO-5,
 //! FO-9, FO-10).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use actum_workspace::{
 };
 use proptest::prelude::*;
 
-/// Model: files by path, with mode and bytes, and links, whose bytes are their target.
+/// Model of a workspace: the mode and bytes of each path. The bytes of a link are its target.
 type Model = BTreeMap<String, (u32, Vec<u8>)>;
 
 const PATHS: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "x", "x/y", "d"];
@@ -29,7 +29,7 @@ enum Step {
     Rename(usize, usize),
     Copy(usize, usize),
     Chmod(usize, bool),
-    /// Makes a link, or gives it another target.
+    /// Creates a link, or changes its target.
     Link(usize, u8),
 }
 
@@ -109,7 +109,7 @@ fn replace_first_line(content: &[u8], new: &str) -> LineHunk {
     LineHunk { old_start: old_lines, old_lines, new_start: 1, new_lines: 1, body, at_end }
 }
 
-/// Returns true if `path` is used, or a file is a component of it.
+/// Returns true if the path is in use, or if one of its parent components is a file.
 fn taken(model: &Model, path: &str) -> bool {
     let below = format!("{path}/");
     let on_the_way = |known: &String| {
@@ -118,7 +118,7 @@ fn taken(model: &Model, path: &str) -> bool {
     model.keys().any(|known| known == path || known.starts_with(&below) || on_the_way(known))
 }
 
-/// Applies a step to the model; returns false if the workspace must refuse it.
+/// Applies a step to the model. Returns false if the workspace must reject the step.
 fn step_on(model: &mut Model, step: &Step) -> bool {
     let name = |index: &usize| PATHS[*index].to_owned();
     let is_taken = matches!(step, Step::Link(p, _) if taken(model, PATHS[*p]));
@@ -145,7 +145,7 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
             let Some(file) = model.get(PATHS[*from]).cloned() else { return false };
             let mut rest = model.clone();
             if matches!(step, Step::Rename(..)) && from != to {
-                // A file may move to where its directory was, or below its own old name.
+                // A file may move to the path of its own directory, or below its own old name.
                 rest.remove(PATHS[*from]);
             }
             if taken(&rest, PATHS[*to]) {
@@ -158,7 +158,7 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
             Some((mode, _)) if !is_link(*mode) => {
                 *mode = FileMode::new(*mode).with_executable(*executable).bits();
             }
-            // A directory is there where a file is below it.
+            // A directory exists if there is a file below it.
             None => return model.keys().any(|known| known.starts_with(&format!("{}/", PATHS[*p]))),
             Some(_) => return false,
         },
@@ -183,10 +183,10 @@ fn files(disk: &SimDisk) -> Model {
         .collect()
 }
 
-/// Bytes of files before and after, by path.
+/// Bytes of files before and after a change, by path.
 type Differences = BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-/// Returns the differences of files in a diff.
+/// Returns the file differences in a diff.
 fn differences(changes: Vec<PathChange>) -> Differences {
     let bytes = |state: State| match state {
         State::File { content: Content::Known(bytes), .. } => Some(bytes.to_vec()),
@@ -199,7 +199,7 @@ fn differences(changes: Vec<PathChange>) -> Differences {
     differences.filter(|(_, (before, after))| before.is_some() || after.is_some()).collect()
 }
 
-/// Returns the differences of files between two models.
+/// Returns the file differences between two models.
 fn difference(before: &Model, after: &Model) -> Differences {
     let bytes = |model: &Model, path: &String| model.get(path).map(|(_, bytes)| bytes.clone());
     let changed =
@@ -216,13 +216,14 @@ fn apply(
     transaction.commit()
 }
 
-/// Returns the changes of a run as they are reported later.
+/// Returns the changes of a run as they are reported after the commit.
 fn shown(disk: &SimDisk, run: RunId) -> Vec<Change> {
     let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
     view.show(run).unwrap().changes.into_iter().map(|shown| shown.change).collect()
 }
 
-/// Checks that every file that differs is reported once, and that its lines before and after are those of its content.
+/// Checks that every changed file is reported exactly once, and that the reported line counts match its content before
+/// and after.
 fn accounts_for_every_line(changes: &[Change], before: &Model, after: &Model) {
     let mut paths = BTreeSet::new();
     for Change { path, kind, extent, .. } in changes {
@@ -307,7 +308,7 @@ proptest! {
                 workspace.gc(&GcOptions::default()).unwrap();
             }
         }
-        // The content before and after each run, and between any two, is found again.
+        // The content before and after each run, and between any two runs, can still be read.
         let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
         for (index, (run, before, after)) in states.iter().enumerate() {
             prop_assert_eq!(differences(view.diff(*run).unwrap()), difference(before, after));

@@ -1,5 +1,5 @@
-//! Moved files: a file that a run moved goes back by its inode, or keeps a name, whatever other programs and users do
-//! (FO-2, FO-6).
+//! Moved files: a file that a run moved is moved back by its inode or keeps another name, whatever other programs and
+//! users do (FO-2, FO-6).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -12,9 +12,9 @@ use actum_workspace::State;
 use crate::changes::{apply, create, delete, open, rename};
 use crate::edits_of_moved_files::{FILES, MINE, after_each_kill, chain, edited, files, is_kept};
 
-/// Lets another program make a file at the path `taken` once a run moved the old file away. This is tried before each
-/// call of the run, and of the recovery after a kill before each call. The files `kept` still have a name then, so a
-/// program that has one open writes to it.
+/// Lets another program create a file at the path `taken` once a run has moved the old file away. This is tried before
+/// each call of the run, and of the recovery after a kill before each call. The files in `kept` must still have a name
+/// then, because a program may have them open and write to them.
 fn check_open_files_keep_a_name(
     names: &[&str],
     change: &[Operation],
@@ -72,7 +72,7 @@ fn check_open_files_keep_a_name(
     assert!(tried > 50, "{tried}: {change:?}");
 }
 
-/// FO-2, FO-6: a run rotates a log, and the program of the log makes a new one meanwhile.
+/// FO-2, FO-6: a run rotates a log file while the program that writes the log creates a new one.
 #[test]
 fn moved_file_whose_old_path_is_occupied_keeps_a_name() {
     check_open_files_keep_a_name(&["m1"], &[rename("m1", "m2")], "m1", &["m1"]);
@@ -80,7 +80,7 @@ fn moved_file_whose_old_path_is_occupied_keeps_a_name() {
     check_open_files_keep_a_name(&["m2", "m3"], &chain, "m3", &["m2"]);
 }
 
-/// FO-2, FO-6: a file to which this user may make no link (proc_sys_fs(5), protected_hardlinks) is saved nevertheless.
+/// FO-2, FO-6: a file that this user may not hard-link (proc_sys_fs(5), protected_hardlinks) is still saved.
 #[test]
 fn displaced_file_that_cannot_be_hard_linked_is_saved() {
     let change = [delete("m1")];
@@ -116,7 +116,7 @@ fn displaced_file_that_cannot_be_hard_linked_is_saved() {
     assert!(refused > 0);
 }
 
-/// FO-2: the user's change of a file that the run had not moved yet remains.
+/// FO-2: a change that the user makes to a file before the run moves it is kept.
 #[test]
 fn file_changed_by_the_user_before_its_move_gets_no_link_at_the_new_path() {
     let acts: [fn(&SimDisk); 3] = [
@@ -135,7 +135,7 @@ fn file_changed_by_the_user_before_its_move_gets_no_link_at_the_new_path() {
     }
 }
 
-/// FO-2, FO-6: a save by a new file, long before the file that it replaces would be moved, rolls the run back.
+/// FO-2, FO-6: saving a new file over one that will be moved, long before the move, rolls the run back.
 #[test]
 fn saving_a_file_while_its_rename_is_prepared_rolls_the_run_back() {
     let whole = chain();
@@ -143,7 +143,7 @@ fn saving_a_file_while_its_rename_is_prepared_rolls_the_run_back() {
     apply(&whole, &[rename("m1", "m3")]).unwrap();
     let calls = whole.trace().split_off(first);
     let moved = calls.iter().position(|call| call.contains(".gone")).unwrap();
-    // The last call before the move reads the facts of the file for the last time.
+    // The last call before the move is the last check of the file's metadata.
     for at in 0..moved - 1 {
         let disk = chain();
         disk.before_call(at, |disk| disk.replace("m1", MINE));
@@ -157,7 +157,7 @@ fn saving_a_file_while_its_rename_is_prepared_rolls_the_run_back() {
     }
 }
 
-/// FO-2: neither does one whose directory is renamed or replaced before its move.
+/// FO-2: a file whose directory is renamed or replaced before the move gets no link, either.
 #[test]
 fn file_in_a_directory_renamed_before_its_move_gets_no_link_at_new_path() {
     let acts: [fn(&SimDisk); 2] = [
@@ -178,7 +178,7 @@ fn file_in_a_directory_renamed_before_its_move_gets_no_link_at_new_path() {
     }
 }
 
-/// FO-2, FO-6: the directory of the old path is renamed, so the moved file stays where it is.
+/// FO-2, FO-6: the directory of the old path was renamed, so the moved file stays at its new path.
 #[test]
 fn an_edited_file_whose_old_directory_was_renamed_stays_at_its_new_path() {
     let names = ["sub/m1", "sub/other"];
@@ -197,7 +197,7 @@ fn an_edited_file_whose_old_directory_was_renamed_stays_at_its_new_path() {
     );
 }
 
-/// FO-2, FO-6: a directory that the run emptied and removed is made again for it.
+/// FO-2, FO-6: recovery recreates a directory that the run emptied and removed.
 #[test]
 fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
     let (names, change) = (["sub/m1"], [rename("sub/m1", "m2")]);
@@ -216,7 +216,7 @@ fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
         }
         disk.put("m2", MINE);
         drop(open(&disk).unwrap());
-        // The run is rolled back, or was committed.
+        // The run was either rolled back or committed.
         let edited = edited(&disk);
         back += usize::from(edited == (vec!["sub/m1".to_owned()], Vec::new()));
         assert_eq!(edited.0.len(), 1, "killed before call {killed}");
@@ -224,7 +224,7 @@ fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
     assert!(back > 1, "{back}");
 }
 
-/// FO-2: a file that recovery reads again is compared again, if a program writes to it meanwhile.
+/// FO-2: recovery compares a file again after it reads it again, in case a program wrote to it in the meantime.
 #[test]
 fn large_file_written_while_being_restored_is_not_mistaken_for_the_old() {
     let large = vec![b'x'; (1 << 20) + 1];
@@ -260,8 +260,8 @@ fn large_file_written_while_being_restored_is_not_mistaken_for_the_old() {
     }
 }
 
-/// Returns true if a file has a name in the tree, or among the files that a recovery saved, also once staged files were
-/// swept.
+/// Returns true if this file has a name in the tree or among the files that a recovery saved, even after staged files
+/// were swept.
 fn has_name(disk: &SimDisk, inode: u64) -> bool {
     disk.advance(120_000);
     drop(apply(disk, &[create("later", "1\n")]));
@@ -271,8 +271,8 @@ fn has_name(disk: &SimDisk, inode: u64) -> bool {
     names.any(|path| disk.stat_of(&path).is_some_and(|stat| stat.inode == inode))
 }
 
-/// Lets a user act after a run was killed once it had published `published`, and each call of the recovery fail once.
-/// The file `moved` has a name then, and is reported if it is not back.
+/// Lets a user act after a run was killed once it had published `published`, and makes each call of the recovery fail
+/// once. Afterwards the file `moved` must have a name, and must be reported unless it is back at its old path.
 fn check_moved_file_has_a_name(
     names: &[&str],
     change: &[Operation],
@@ -323,7 +323,8 @@ fn check_moved_file_has_a_name(
     }
 }
 
-/// FO-2, FO-6: its old directory cannot take it, is gone, or the run made a directory at its path that a program uses.
+/// FO-2, FO-6: the old directory refuses the file, no longer exists, or has a directory at the old path that a program
+/// uses.
 #[test]
 fn moved_file_that_cannot_be_moved_back_keeps_a_name_and_is_reported() {
     let nothing = |_: &SimDisk| {};
@@ -344,7 +345,7 @@ fn moved_file_that_cannot_be_moved_back_keeps_a_name_and_is_reported() {
     check_moved_file_has_a_name(&["m1", "m2"], &swap, ("m2", "m2"), nothing);
 }
 
-/// FO-2, FO-6: the file that took the place of the one that the user moved on is another program's to write to.
+/// FO-2, FO-6: another program may still write to the file that replaced the one that the user moved.
 #[test]
 fn rename_chain_keeps_the_second_file_when_the_user_moved_the_first() {
     let change = [rename("m2", "m1"), rename("m3", "m2")];
@@ -364,7 +365,7 @@ fn rename_chain_keeps_the_second_file_when_the_user_moved_the_first() {
     );
 }
 
-/// FO-2, FO-6: of a large file another name is kept beside the history; it goes back all the same by its inode.
+/// FO-2, FO-6: a large file has a second link beside the history, but is still moved back by its inode.
 #[test]
 fn large_file_is_moved_back_by_its_inode() {
     let large = vec![b'x'; (1 << 20) + 1];
@@ -395,10 +396,10 @@ fn large_file_is_moved_back_by_its_inode() {
     assert!(moved > 1, "{moved}");
 }
 
-/// Action of another program, and the files after it.
+/// Action of another program, and the file contents expected afterwards.
 type Act = (fn(&SimDisk), &'static [&'static [u8]]);
 
-/// FO-2, FO-6: one half of a swap cannot be rolled back, while another program removes, saves or moves the other.
+/// FO-2, FO-6: one half of a swap cannot be rolled back while another program removes, saves or moves the other half.
 #[test]
 fn half_rolled_back_swap_keeps_changes_of_another_process() {
     let swap = [rename("m1", "t"), rename("m2", "m1"), rename("t", "m2")];

@@ -1,5 +1,5 @@
-//! Stamps: another program writes to a file in place while a run is under way, and restores size and modification
-//! stamp. Its bytes are never lost (FO-6).
+//! Timestamps: another program writes to a file in place during a run, and restores its size and modification time. The
+//! bytes are never lost (FO-6).
 
 use actum_core::FileMode;
 use actum_edit::{ModeChange, Operation};
@@ -8,11 +8,11 @@ use actum_workspace::{ErrorKind, RunOptions, State};
 
 use crate::changes::{delete, open, path, rename};
 
-/// Size of a file that the journal does not hold.
+/// Size of a file that is too large for the journal.
 const LARGE: usize = (1 << 20) + 5_000;
 const MINE: &[u8] = b"mine!";
 
-/// Returns a workspace in which `f` was written long ago.
+/// Returns a workspace in which `f` was written a long time ago.
 fn written_long_ago(content: &[u8]) -> SimDisk {
     let disk = SimDisk::new();
     disk.put("f", content);
@@ -23,7 +23,7 @@ fn written_long_ago(content: &[u8]) -> SimDisk {
     disk
 }
 
-/// Writes to a file in place, and restores its modification stamp.
+/// Writes to a file in place, and restores its modification time.
 fn edit(disk: &SimDisk, file: &str) {
     let before = disk.stat_of(file).unwrap();
     disk.overwrite(file, MINE, 0);
@@ -50,7 +50,7 @@ fn survives_an_edit_before_each_call(content: &[u8], change: &[Operation]) {
     let taken = calls
         .iter()
         .position(|call| call.starts_with("rename `f`") || call.contains("to `f` Exchange"));
-    // Only between a look and the own call that moves the stamp does no stamp show an edit.
+    // An edit is undetectable only between a check and actum's own call that changes the timestamp.
     let hides = |call: &str| call.starts_with("link `f`");
     let taken = taken.unwrap_or_else(|| panic!("nothing moves `f` away: {calls:#?}"));
     let mut refused = 0;
@@ -128,7 +128,7 @@ fn edit_of_a_displaced_file_before_its_check_is_not_lost() {
                 disk.snapshot().into_keys().filter(|name| name.starts_with(".actum/stage/"));
             let mut displaced =
                 staged.filter(|name| disk.get(name).is_some_and(|bytes| bytes == b"start\n"));
-            // A writer that opened the file before the run began.
+            // The writer opened the file before the run began.
             edit(disk, &displaced.next_back().unwrap());
         });
         let error = crate::changes::apply(&disk, &change).unwrap_err();
@@ -137,7 +137,7 @@ fn edit_of_a_displaced_file_before_its_check_is_not_lost() {
     }
 }
 
-/// A change of the stamp alone loses nothing, so it refuses nothing.
+/// A changed timestamp alone means that nothing can be lost, so the change is not rejected.
 ///
 /// FO-6
 #[test]
@@ -171,7 +171,8 @@ fn extended_attribute_set_during_a_run_is_not_lost() {
     for (at, call) in calls.iter().enumerate().take(taken) {
         let disk = written_long_ago(b"start\n");
         disk.before_call(at, |disk| disk.set_xattr_at("f", "user.mine", "1"));
-        // Read before, it is given to the new file; set later, it is a conflict.
+        // If the attribute is set before the run reads the file, the new file gets it. If it is set later, it is a
+        // conflict.
         drop(crate::changes::apply(&disk, &change));
         let nodes = disk.snapshot();
         let actum_testkit::Node::File { xattrs, .. } = &nodes["f"] else { panic!("no file") };
@@ -179,8 +180,8 @@ fn extended_attribute_set_during_a_run_is_not_lost() {
     }
 }
 
-/// Changes the mode of `f` once for each of its calls, with `other` before that call. Returns the number of rejected
-/// changes.
+/// Changes the mode of `f` once for each of its calls, with `other` before that call, and returns the number of
+/// rejected changes.
 fn change_mode_beside(
     other: impl Fn(&SimDisk) + Copy + 'static,
     check: impl Fn(&SimDisk, &str),

@@ -1,5 +1,5 @@
-//! Actions that a run may take only if its limits allow it: replace files, and search for the places of hunks; and
-//! edits that find their own place.
+//! Actions that a run may take only if its limits allow them: replacing files, and searching for the position of a
+//! hunk. Also edits that locate their own position.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -142,7 +142,7 @@ fn replace(old: &str, new: &str, occurrences: Occurrences) -> Operation {
 #[test]
 fn edits_see_earlier_edits_and_are_undone_together() {
     let dir = TestDir::new();
-    // The content is larger than the limit in memory, so that the edit goes through files.
+    // The content exceeds the limit for memory, so the edit goes through files.
     for size in [10, 200_000] {
         let old = format!("first\n{}last\n", "line of text\n".repeat(size));
         dir.put("file", &old);

@@ -27,7 +27,7 @@ fn xattr(dir: &TestDir, file: &str, name: &str) -> Option<Vec<u8>> {
     Some(value)
 }
 
-/// Encodes an ACL in the form of the extended attribute: the owner, user 1, the group, the mask, others.
+/// Encodes an ACL in the format of the extended attribute: the owner, user 1, the group, the mask and others.
 fn acl(user: u16, named: u16, group: u16, mask: u16, other: u16) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0];
     let undefined = u32::MAX;
@@ -82,7 +82,7 @@ fn acl_survives_a_change_and_new_files_inherit_the_default_acl() {
     let operations = [write("a", "new\n"), create("shared/by-actum"), create("shared/d/f")];
     workspace.apply_operations(&operations, RunOptions::default()).unwrap();
     assert_eq!(xattr(&dir, "a", "system.posix_acl_access").unwrap(), access);
-    // A new file must have the attributes that the kernel gives to a file made there.
+    // The new file must have the attributes that the kernel gives to a file created there.
     std::fs::create_dir(dir.join("shared/kernel")).unwrap();
     dir.put("shared/by-kernel", "x");
     dir.put("shared/kernel/f", "x");

@@ -1,4 +1,4 @@
-//! Runs on large files record the blocks that they change, and each of them can be undone and done again.
+//! Runs on large files record only the changed blocks, and can be undone and redone.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use actum_workspace::{
 use proptest::prelude::*;
 
 const BLOCK: usize = 4096;
-/// More than a record holds.
+/// Size that does not fit into a journal record.
 const LARGE: usize = (1 << 20) + 70_000;
 
 fn path(text: &str) -> RelPath {
@@ -46,7 +46,7 @@ fn content(size: usize, seed: u64) -> Vec<u8> {
     words.flat_map(u64::to_be_bytes).take(size).collect()
 }
 
-/// Returns the content with `count` random blocks overwritten, and one appended.
+/// Returns the content with `count` random blocks overwritten and one block appended.
 fn updated(mut content: Vec<u8>, random: &mut Random, count: usize) -> Vec<u8> {
     for _ in 0..count {
         let start = random.below(content.len() / BLOCK) * BLOCK;
@@ -57,7 +57,8 @@ fn updated(mut content: Vec<u8>, random: &mut Random, count: usize) -> Vec<u8> {
     content
 }
 
-/// Counts the bytes on the disk below a directory, each inode once, without files that have a name outside of it.
+/// Returns the bytes used on disk below a directory. Each inode is counted once, and files with a link outside the
+/// directory are not counted.
 fn stored(directory: &Path) -> u64 {
     fs::read_dir(directory)
         .unwrap()
@@ -92,7 +93,7 @@ fn twenty_updates_of_a_large_file_store_little_beyond_changed_blocks() {
         runs.push(apply(&dir, write(&next)));
         contents.push(next);
     }
-    // 20 x 50 blocks, and nothing of the 20 x 40 MiB: no collection is needed for that.
+    // The total is 20 × 50 blocks and none of the 20 × 40 MiB, even without a collection.
     let stored = stored(&dir.join(".actum")) - before;
     assert!(stored < 6 << 20, "{stored} bytes");
     assert_eq!(fs::metadata(dir.join("db")).unwrap().nlink(), 1);
@@ -146,7 +147,7 @@ proptest! {
             undo(&dir, redo);
             prop_assert!(dir.get("db").unwrap() == *after, "redo");
         }
-        // Each run is shown with its bytes, however many lie between.
+        // Each run can be shown with its content, however many runs followed.
         for (index, run) in runs.iter().enumerate() {
             let changes = View::open(dir.path()).unwrap().diff(*run).unwrap();
             prop_assert!(is_known(&changes[0].before, &contents[index]));
@@ -159,7 +160,7 @@ fn is_known(state: &State, wanted: &[u8]) -> bool {
     matches!(state, State::File { content: Content::Known(bytes), .. } if **bytes == wanted)
 }
 
-/// Returns a workspace with a large file that one run has changed, whose record is in the history.
+/// Returns a workspace with a large file that one run has changed, and whose record is in the history.
 fn updated_once() -> (TestDir, RunId, Vec<u8>, Vec<u8>) {
     let dir = TestDir::in_memory();
     let before = content(LARGE, 1);
@@ -170,7 +171,7 @@ fn updated_once() -> (TestDir, RunId, Vec<u8>, Vec<u8>) {
     (dir, run, before, after)
 }
 
-/// FO-5: the bytes before the run are computed from the current content, and are compared.
+/// FO-5: the earlier bytes are computed from the current content and compared with the recorded digest.
 #[test]
 fn undo_with_missing_or_damaged_blocks_is_rejected() {
     let (dir, run, before, after) = updated_once();
@@ -220,7 +221,7 @@ fn file_written_in_place_is_undone_only_after_it_is_restored() {
     assert!(dir.get("db").unwrap() == before);
 }
 
-/// FO-9: blocks belong to the content that a run left, and that is gone once another program writes to it.
+/// FO-9: blocks apply only to the content that a run left, which is lost once another program writes to the file.
 #[test]
 fn file_written_by_another_process_between_runs_is_kept_whole() {
     let (dir, first, ..) = updated_once();
@@ -245,8 +246,8 @@ fn create(file: &str, content: &[u8]) -> Operation {
     Operation::Create { path: path(file), content: content.to_vec(), mode: None }
 }
 
-/// Returns true if the next run on the file keeps it whole, after another program wrote to it and `runs` other runs
-/// were made.
+/// Returns true if the next run keeps the entire file, after another program wrote to it and `runs` other runs were
+/// made.
 fn is_kept_whole(dir: &TestDir, runs: usize) -> bool {
     let mut edited = dir.get("db").unwrap();
     edited[17] ^= 1;
@@ -269,7 +270,7 @@ fn foreign_writes_are_detected_after_one_of_the_newest_32_runs() {
     assert!(!is_kept_whole(&updated_once().0, 32));
 }
 
-/// FO-9: what a run left is read from records of at most 1 MiB.
+/// FO-9: the content that a run left is read only from records of at most 1 MiB.
 #[test]
 fn foreign_writes_after_a_run_with_a_very_large_record_go_undetected() {
     for (size, is_noticed) in [(400 << 10, true), (600 << 10, false)] {
@@ -347,14 +348,14 @@ fn gc_removes_whole_images_left_beside_their_blocks_by_a_kill() {
     fs::hard_link(dir.join("db"), dir.join(format!(".actum/keep/{run}.0.post"))).unwrap();
     collect(&dir);
     assert_eq!(kept(&dir), [format!("{run}.0.blocks")]);
-    // Without its blocks nothing is known to be superfluous.
+    // Without its blocks, nothing shows that the image is superfluous.
     fs::remove_file(dir.join(format!(".actum/keep/{run}.0.blocks"))).unwrap();
     dir.put(format!(".actum/keep/{run}.0.pre"), &before);
     collect(&dir);
     assert_eq!(kept(&dir), [format!("{run}.0.pre")]);
 }
 
-/// FO-5: `cp -al` gives both workspaces the same inodes.
+/// FO-5: after `cp -al`, both workspaces share the same inodes.
 #[test]
 fn workspace_copied_with_hard_links_undoes_only_its_own_file() {
     let (dir, run, before, after) = updated_once();
@@ -384,7 +385,7 @@ fn runs_in_the_history_can_be_undone_after_the_journal_was_set_aside() {
     assert!(dir.get("db").unwrap() == before);
 }
 
-/// FO-5: a change of most blocks is kept whole, as a new copy of it would save nothing.
+/// FO-5: a file in which most blocks change is kept completely, because recording the blocks would save nothing.
 #[test]
 fn completely_rewritten_file_is_kept_whole() {
     let dir = TestDir::in_memory();
@@ -397,7 +398,7 @@ fn completely_rewritten_file_is_kept_whole() {
     assert!(dir.get("db").unwrap() == before);
 }
 
-/// FO-9: a diff holds in memory the contents that it reads.
+/// FO-9: a diff holds the contents that it reads in memory.
 #[test]
 fn diff_shows_content_derived_from_at_most_64_mib() {
     for (size, is_shown) in [(64 << 20, true), ((64 << 20) + 1, false)] {
@@ -418,7 +419,7 @@ fn diff_shows_content_derived_from_at_most_64_mib() {
     }
 }
 
-/// FO-9: the digests in the record are those of the whole contents, however they are kept.
+/// FO-9: the record contains the digests of the complete contents, however these are stored.
 #[test]
 fn run_report_shows_digests_of_the_whole_contents() {
     let (dir, run, before, after) = updated_once();
@@ -431,7 +432,7 @@ fn run_report_shows_digests_of_the_whole_contents() {
     assert_eq!(digests, [Some(Digest::of(&before)), Some(Digest::of(&after))]);
 }
 
-/// Returns a transaction with the new content, its delta beside the workspace, and the facts of the delta.
+/// Returns a transaction with the new content, its delta beside the workspace, and the details of the delta.
 fn with_delta(
     dir: &TestDir,
     next: &[u8],
@@ -452,7 +453,7 @@ fn with_delta(
     (delta, committed.map(|committed| committed.run))
 }
 
-/// EX-21, FO-5: the history takes over a delta that was written to another place, and compares itself where that is
+/// EX-21, FO-5: the history reuses a delta that was written elsewhere, and computes the delta itself if that one is
 /// damaged.
 #[test]
 fn history_reuses_an_existing_delta_or_recomputes_a_damaged_one() {
@@ -499,7 +500,7 @@ fn delta_is_written_only_when_it_saves_space() {
     }
 }
 
-/// Returns the offsets at which windows of the new content begin and end.
+/// Returns the start and end offsets of the windows of the new content.
 fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -515,7 +516,7 @@ fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
     windows
 }
 
-/// EX-20: the earlier content of a large file is no new content, and costs no scan.
+/// EX-20: the earlier content of a large file is not new, so it is not scanned.
 #[test]
 fn scan_windows_of_a_large_file_cover_new_blocks_and_their_neighbours() {
     const WINDOW: usize = 16 << 10;

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use actum_workspace::{Error, Workspace};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 
-/// Issue 28: overlayfs leaves a directory with mode 0000, and a command may close others. Modes limit root only without
-/// the capabilities that override them.
+/// Issue 28: overlayfs leaves a directory with mode 0000, and a command may make other directories inaccessible. Modes
+/// restrict root only without the capabilities that override them.
 #[test]
 fn capture_with_inaccessible_directories_is_removed() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Directories that are made and removed by themselves, as commands do.
+//! Directories that are created and removed explicitly, as commands do.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -16,7 +16,7 @@ fn create(file: &str, content: &str) -> Operation {
     Operation::Create { path: path(file), content: content.into(), mode: None }
 }
 
-/// AA-4: the files that a command leaves are kept unchanged, and so are empty directories.
+/// AA-4: files and empty directories that a command leaves are preserved unchanged.
 #[test]
 fn directories_are_created_removed_and_restored_explicitly() {
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! Identity: a workspace has a name that stays with it, and that a copy does not share.
+//! Identity: a workspace keeps its id when it moves, but a copy of it gets a new one.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn workspace_keeps_its_id_when_moved_and_a_copy_gets_a_new_one() {
     fs::rename(&root, &moved).unwrap();
     assert_eq!(name(&moved), first);
     assert_eq!(View::open(&moved).unwrap().workspace_id().unwrap(), Some(first));
-    // A copy, as `cp -a` makes one.
+    // Copy as made by `cp -a`.
     Workspace::open(&moved).unwrap();
     fs::create_dir_all(root.join(".actum")).unwrap();
     for name in ["journal", "id", "lock"] {
@@ -41,7 +41,7 @@ fn workspace_keeps_its_id_when_moved_and_a_copy_gets_a_new_one() {
     assert_eq!((name(&root), name(&moved)), (copy, first));
 }
 
-/// AEC-7: another name in its place would make every request a new one.
+/// AEC-7: replacing a damaged id would make every repeated request look like a new one.
 #[test]
 fn damaged_workspace_id_is_rejected_and_not_replaced() {
     let directory = tempfile::tempdir().unwrap();
@@ -61,8 +61,7 @@ fn damaged_workspace_id_is_rejected_and_not_replaced() {
     assert_eq!(name(root), first);
 }
 
-/// AEC-8: the record at the place of a run shows whether it began. Where that record is no longer known, the end is
-/// unknown.
+/// AEC-8: the record of a run shows whether it began. If that record is no longer available, the outcome is unknown.
 #[test]
 fn run_outcome_is_reported_or_unknown() {
     let directory = tempfile::tempdir().unwrap();
@@ -103,7 +102,7 @@ fn run_outcome_is_reported_or_unknown() {
     assert_eq!(ending(&mut workspace, never, at), Ending::Unknown, "its journal is gone");
 }
 
-/// Copies a tree as `cp -al` does: each file gets one more name.
+/// Copies a tree as `cp -al` does, by adding a hard link to each file.
 fn copy_by_links(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
@@ -115,7 +114,7 @@ fn copy_by_links(from: &Path, to: &Path) {
     }
 }
 
-/// FO-2, FO-9: a copy by hard links shares no file that actum writes in place, whichever of the two is used first.
+/// FO-2, FO-9: a hard-linked copy shares no file that actum writes in place, whichever workspace is used first.
 #[test]
 fn hard_linked_workspace_copy_gets_a_separate_journal() {
     for is_copy_first in [false, true] {
@@ -130,7 +129,7 @@ fn hard_linked_workspace_copy_gets_a_separate_journal() {
             view.runs().unwrap().iter().map(|run| run.run).collect::<Vec<_>>()
         };
         let first = apply(&root, "one").unwrap();
-        // A handle from before the copy is used after it.
+        // A handle opened before the copy is used after it.
         let mut open = Workspace::open(&root).unwrap();
         copy_by_links(&root, &copy);
         let copied = is_copy_first.then(|| apply(&copy, "two").unwrap());

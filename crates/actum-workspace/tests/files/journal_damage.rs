@@ -1,4 +1,4 @@
-//! A damaged journal is found and reported, and nothing is overwritten.
+//! Damage of the journal is detected and reported, and nothing is overwritten.
 
 use actum_core::RelPath;
 use actum_edit::Operation;
@@ -6,7 +6,7 @@ use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
 
 const JOURNAL: &str = ".actum/journal";
-/// Size of the two copies of the head, and one page for each of the four records.
+/// Size of the two copies of the head and of four records of one page each.
 const USED: usize = 6 * 4096;
 
 fn write(file: &str, content: &str) -> Operation {
@@ -43,7 +43,7 @@ fn flipped_bit_anywhere_in_the_records_is_detected() {
     let sound = dir.get(JOURNAL).unwrap();
     let used = sound.iter().rposition(|&b| b != 0).unwrap();
     assert!(used < USED && used > USED - 4096, "{used}");
-    // Every byte of the first sector of each page, and one byte of each other sector.
+    // Every byte of the first sector of each page, and one byte of each of the other sectors.
     for at in (0..USED).filter(|at| at % 4096 < 512 || at % 512 == 300) {
         let mut damaged = sound.clone();
         damaged[at] ^= 1 << (at % 8);
@@ -72,7 +72,7 @@ fn missing_record_in_the_middle_is_detected_after_a_power_cut() {
     let mut journal = dir.get(JOURNAL).unwrap();
     journal[3 * 4096..4 * 4096].fill(0);
     dir.put(JOURNAL, &journal);
-    // The first INTENT has no end now, and a later record follows.
+    // The first INTENT record now has no end, but a later record follows.
     is_damage(&dir, "a missing record");
 }
 
@@ -128,10 +128,10 @@ fn handle_is_rejected_when_its_state_directory_was_replaced() {
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// Offsets of the format: behind the sector's head, the length and the magic, in both copies of the head.
+/// Offsets of the format field in both copies of the head, after the sector's head, the length and the magic.
 const FORMATS: [usize; 2] = [16 + 8 + 16, 4096 + 16 + 8 + 16];
 
-/// Sets another format in the head of a journal.
+/// Sets a different format number in the head of a journal.
 fn set_format(dir: &TestDir, format: u8) {
     let mut journal = dir.get(JOURNAL).unwrap();
     for at in FORMATS {
@@ -158,7 +158,7 @@ fn journal_of_a_newer_format_is_rejected_and_not_written() {
     assert!(dir.get(JOURNAL).unwrap() == journal);
 }
 
-/// A program that knows no block deltas finds the new format before any of them.
+/// A program without support for block deltas sees the new format before the first of them.
 ///
 /// FO-2, FO-5
 #[test]
@@ -185,7 +185,7 @@ fn older_journal_is_upgraded_before_a_run_records_blocks() {
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 
-/// A program that does not know links reads the new format before the first of them.
+/// A program without support for symbolic links sees the new format before the first of them.
 ///
 /// FO-2, D-6
 #[test]
@@ -200,7 +200,7 @@ fn older_journal_is_upgraded_before_a_run_records_a_symlink() {
     workspace.revert(run).unwrap();
 }
 
-/// Computes a CRC-32C bit by bit: an independent check of the format.
+/// Computes a CRC-32C bit by bit, as an independent check of the format.
 fn crc32c(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {

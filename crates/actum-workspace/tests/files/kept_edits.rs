@@ -1,4 +1,4 @@
-//! Undo of a run whose files were edited since: the run's changes are removed, the rest remains.
+//! Undo of a run whose files were edited later: only the run's changes are removed.
 
 use actum_core::{RelPath, RunId};
 use actum_edit::Operation;
@@ -10,7 +10,7 @@ use actum_workspace::{
 };
 
 const LINES: usize = 14;
-/// Number of lines around a change that must be as the run left them.
+/// Number of lines around a change that must be unchanged since the run.
 const CONTEXT: usize = 3;
 
 fn numbered() -> Vec<String> {
@@ -41,7 +41,7 @@ fn undo(
     Ok(transaction.commit()?.run)
 }
 
-/// Returns a workspace with one file, in which a run made the given change.
+/// Returns a workspace with one file, to which a run made the given change.
 fn with_run(old: &str, new: &str) -> (TestDir, Workspace, RunId) {
     let dir = TestDir::new();
     dir.put("a", numbered().concat());
@@ -155,7 +155,7 @@ fn run_diff_is_shown_although_the_file_was_edited_since() {
     assert_eq!(lines_of(now.replace("line 5\n", "hand\n")), Some((4, 4)));
 }
 
-/// FO-5, FO-9: places that an attack mistook for the place of the run.
+/// FO-5, FO-9: these cases are positions that an attack could pass off as that of the run.
 #[test]
 fn undo_never_mistakes_another_location_for_that_of_the_run() {
     let block = "a\nb\nc\nn: 3\nd\ne\nf\n";
@@ -164,19 +164,19 @@ fn undo_never_mistakes_another_location_for_that_of_the_run() {
     };
     let long = "x".repeat(1_100_000);
     let cases = [
-        // The twin of a block whose own place was edited.
+        // A second copy of the block exists, and the original position was edited.
         (twins("3", "1"), twins("3", "3"), twins("3", "5")),
-        // Two places that overlap.
+        // Two positions overlap.
         (
             "---\nmode: on\n---\n".to_owned(),
             "---\nmode: off\n---\n".to_owned(),
             "---\nmode: off\n---\nmode: off\n---\n".to_owned(),
         ),
-        // The beginning of a longer line, and lines behind the end.
+        // The match is the beginning of a longer line, or lines after the end.
         ("a\nb\n".to_owned(), "a\nb\nfoo".to_owned(), "a\nb\nfoobar\nx\n".to_owned()),
         ("a\nb\n".to_owned(), "a\nb\nfoo".to_owned(), "a\nb\nfoo\nbar\n".to_owned()),
         ("a\nlog\n".to_owned(), "a\n".to_owned(), "a\nlog\nmore\n".to_owned()),
-        // A file that is not recorded in lines.
+        // The file is not recorded by lines.
         (
             format!("fast\nlevel = 1\n{long}\n"),
             format!("fast\nlevel = 2\n{long}\n"),

@@ -1,4 +1,4 @@
-//! Symbolic links as objects of a run: made, retargeted, renamed and removed, and never followed (FO-7, D-6).
+//! Symbolic links as objects of a run: created, retargeted, renamed and removed, but never followed (FO-7, D-6).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -33,7 +33,7 @@ fn rename(from: &str, to: &str) -> Operation {
     Operation::Rename { from: path(from), to: path(to), parents: EmptyParents::Keep }
 }
 
-/// FO-5, D-6: with any target: not UTF-8, the longest, missing, the link itself, or outside of the workspace.
+/// FO-5, D-6: the target may be non-UTF-8, of maximum length, missing, the link itself, or outside the workspace.
 #[test]
 fn symlinks_are_created_retargeted_renamed_removed_and_undone() {
     let dir = TestDir::new();
@@ -74,7 +74,7 @@ fn symlinks_are_created_retargeted_renamed_removed_and_undone() {
     });
 }
 
-/// FO-7: neither a path below a link nor a link itself is read or written through.
+/// FO-7: a run neither reads nor writes through a link, or through a path below one.
 #[test]
 fn symlink_is_never_followed() {
     let dir = TestDir::new();
@@ -97,14 +97,14 @@ fn symlink_is_never_followed() {
         let error = workspace.apply_operations(&[operation], RunOptions::default()).unwrap_err();
         assert!(matches!(error.kind, ErrorKind::Component { .. }), "{error}");
     }
-    // Also one that the same change makes.
+    // This also applies to a link that the same change creates.
     let both = [link("fresh", "real"), create("fresh/new")];
     let error = workspace.apply_operations(&both, RunOptions::default()).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Component { .. }), "{error}");
     assert_eq!(fs::read(dir.join("real/file")).unwrap(), b"content\n");
 }
 
-/// FO-2: an impossible link is refused with the problem.
+/// FO-2: an impossible link is rejected, and the error names the problem.
 #[test]
 fn impossible_symlink_is_rejected() {
     let dir = TestDir::new();
@@ -119,13 +119,13 @@ fn impossible_symlink_is_rejected() {
         |operation| workspace.apply_operations(&[operation], RunOptions::default()).unwrap_err();
     assert!(matches!(refuse(link("old", "x")).kind, ErrorKind::Exists { .. }));
     assert!(matches!(refuse(link("file", "x")).kind, ErrorKind::Exists { .. }));
-    // A file with the bytes of the target is no link.
+    // A regular file that contains the target's bytes is not a link.
     assert!(matches!(refuse(retarget("file", b"target", b"x")).kind, ErrorKind::Exists { .. }));
     assert!(matches!(refuse(retarget("old", b"other", b"x")).kind, ErrorKind::Expected { .. }));
     assert!(matches!(refuse(retarget("none", b"x", b"y")).kind, ErrorKind::Expected { .. }));
 }
 
-/// FO-5: an undo names a link that another program changed, and a file in its place.
+/// FO-5: the error names a link that another program changed or replaced with a file.
 #[test]
 fn undo_is_rejected_when_a_symlink_changed_since() {
     let dir = TestDir::new();
@@ -154,7 +154,7 @@ fn undo_is_rejected_when_a_symlink_changed_since() {
     assert_eq!(fs::read_link(dir.join("l")).unwrap().as_os_str(), "one");
 }
 
-/// FO-9: a run reports a link with its mode and its target, before and after, also from the history.
+/// FO-9: a run reports the mode and target of a link before and after the change, including runs in the history.
 #[test]
 fn run_reports_symlinks_with_their_targets() {
     let dir = TestDir::new();
@@ -179,7 +179,7 @@ fn run_reports_symlinks_with_their_targets() {
     assert_eq!(content(&changes[1].after), target("new"));
 }
 
-/// FO-5: the owner of a link is kept (lchown(2)).
+/// FO-5: the owner of a link is restored (lchown(2)).
 #[test]
 fn undo_restores_the_owner_of_a_symlink() {
     let dir = TestDir::new();

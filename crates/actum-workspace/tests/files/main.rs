@@ -1,4 +1,4 @@
-//! Runs on a file system of the machine.
+//! Runs on a real file system of the machine.
 #![allow(
     clippy::disallowed_methods,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Effects of a run on files, on the real file system; its undo reverts them byte for byte.
+//! Effects of a run on files of the real file system. Its undo reverts them byte for byte.
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ fn a_change_set_is_applied_and_reverted() {
     assert_eq!(dir.tree(), before);
 }
 
-/// FO-10: the lines that may follow distinguish an insertion from a new file.
+/// FO-10: the lines that may follow distinguish an insertion from the creation of a file.
 #[test]
 fn insertion_at_the_top_of_a_file_round_trips() {
     let dir = TestDir::new();
@@ -164,7 +164,7 @@ fn every_operation_type_round_trips() {
     });
 }
 
-/// FO-6, FO-10; what `git diff --binary` writes.
+/// FO-6, FO-10: the patch has the format of `git diff --binary`.
 #[test]
 fn binary_patch_round_trips_and_leaves_other_contents_unchanged() {
     let diff = concat!(
@@ -459,7 +459,7 @@ fn redo_restores_the_latest_undo_and_never_reverts_a_change() {
         assert_eq!(dir.get("f").unwrap(), wanted.as_bytes());
     }
     assert_eq!(redo(&mut workspace), None);
-    // With the changes forgotten it is unknown which way the undos went.
+    // Once the changes are removed from the history, the direction of the undos is unknown.
     let options = actum_workspace::GcOptions { runs_max: 1, ..Default::default() };
     workspace.gc(&options).unwrap();
     assert_eq!(redo(&mut workspace), None);
@@ -499,7 +499,7 @@ fn failed_attempt_leaves_nothing_and_other_steps_are_committed() {
     dir.put("a.txt", "one\n");
     dir.put("linked.txt", "linked\n");
     std::fs::hard_link(dir.path().join("linked.txt"), dir.path().join("other.txt")).unwrap();
-    // The content is larger than the limit in memory, so that it is staged.
+    // The content exceeds the limit for memory, so it is staged.
     let large = vec![b'x'; 8 << 20];
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -525,7 +525,7 @@ fn failed_attempt_leaves_nothing_and_other_steps_are_committed() {
     assert!(matches!(failed.unwrap_err().kind, ErrorKind::Missing { .. }));
     assert_eq!(transaction.effects(), before);
     assert_eq!((staged(), transaction.broken_links()), (1, &[][..]));
-    // Changes that others made meanwhile to a file that only the failed steps read are seen.
+    // Changes by other programs to a file that only the failed steps read are detected.
     dir.put("other.txt", "three\n");
     assert_eq!(transaction.read(&path("linked.txt")).unwrap(), b"three\n");
     let missing = transaction.read(&path("new/a.txt")).unwrap_err().kind;
@@ -549,7 +549,7 @@ fn failed_attempt_rolls_back_its_nested_successful_steps() {
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     let failed: Result<(), &str> = transaction.attempt(|transaction| {
-        // The directory goes with its last file.
+        // The directory is removed together with its last file.
         let deleted = transaction.attempt(|transaction| transaction.operate(&delete("d/only.txt")));
         deleted.map_err(|_| "not deleted")?;
         let refused =

@@ -1,5 +1,5 @@
-//! Races: an attacker works on the same tree while runs are under way. Nothing outside the root is touched, and no byte
-//! is lost (FO-6, FO-7).
+//! Races: an attacker modifies the tree while runs are in progress. Nothing outside the root is touched, and no byte is
+//! lost (FO-6, FO-7).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use actum_edit::{EmptyParents, Operation};
 use actum_testkit::{TestDir, effort};
 use actum_workspace::{RunOptions, State, Workspace};
 
-/// Number of runs that are tried; `ACTUM_RACE_ROUNDS=N` sets another number.
+/// Number of runs that are tried. `ACTUM_RACE_ROUNDS=N` sets another number.
 const ROUNDS: usize = 400;
 
 fn rounds() -> usize {
@@ -25,7 +25,8 @@ fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
-/// Changes files below `d` by runs while `attack` runs in a loop. Returns the numbers of succeeded and refused runs.
+/// Makes runs that change files below `d` while `attack` runs in a loop. Returns the numbers of successful and rejected
+/// runs.
 fn race(
     dir: &TestDir,
     attack: impl Fn(usize, &Path) + Send + 'static,
@@ -107,8 +108,8 @@ fn directory_swapped_for_a_symlink_does_not_allow_an_escape() {
     assert_eq!(counts.0 + counts.1, rounds());
 }
 
-/// FO-7, D-6: runs make, retarget and remove links and directories below a directory that is exchanged for a link all
-/// the time.
+/// FO-7, D-6: runs create, retarget and remove links and directories below a directory that is continually exchanged
+/// with a link.
 #[test]
 fn links_and_directories_change_safely_during_a_concurrent_exchange() {
     let dir = TestDir::new();
@@ -173,7 +174,7 @@ fn links_and_directories_change_safely_during_a_concurrent_exchange() {
     eprintln!("{counts:?} runs succeeded and were refused");
 }
 
-/// Returns the mode of a directory, and its names with their times and contents.
+/// Returns the mode of a directory, and its entries with their times and contents.
 fn dir_facts(directory: &Path) -> Vec<String> {
     let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode();
     let facts = |path: std::path::PathBuf| {
@@ -219,7 +220,7 @@ fn file_stays_whole_when_its_directory_moves_out_of_the_root() {
         result
     });
     drop(fs::rename(&gone, dir.join("d")));
-    // The file is whole: what some run wrote, or the start.
+    // The file is complete: it has the initial content or that of some run.
     let content = String::from_utf8(dir.get("d/f").unwrap()).unwrap();
     assert!(content == "start\n" || content.trim().parse::<usize>().is_ok(), "{content:?}");
 }
@@ -232,7 +233,7 @@ fn concurrently_written_contents_are_never_lost() {
     let written: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let displaced: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let (log, taken) = (Arc::clone(&written), Arc::clone(&displaced));
-    // The attacker puts content of its own in the file's place and notes what it displaced.
+    // The attacker replaces the file with its own content and records the content that it displaced.
     let attack = move |turn: usize, root: &Path| {
         let content = format!("mine {turn}\n");
         let (new, file) = (root.join("f.new"), root.join("f"));
@@ -249,7 +250,7 @@ fn concurrently_written_contents_are_never_lost() {
         let read = String::from_utf8(transaction.read(&path("f"))?).unwrap();
         transaction.write(&path("f"), format!("run {turn}\n").as_bytes(), None)?;
         transaction.commit()?;
-        // This run replaced exactly what it read.
+        // The run replaced exactly the content that it read.
         seen.insert(read);
         Ok(())
     });

@@ -1,4 +1,4 @@
-//! Bad input is refused with an error that names the problem, and nothing changes.
+//! Bad input is rejected with an error that names the problem, and nothing changes.
 
 use std::os::unix::net::UnixListener;
 
@@ -31,7 +31,7 @@ fn patch(file: &str, old: &str) -> Patch {
     Patch { path: file.into(), hunks: vec![hunk], expected_prev_sha256: None }
 }
 
-/// Checks that the operations are refused with this message, and that the tree is untouched, staged files included.
+/// Checks that the operations are rejected with this message, and that the tree and the staged files are unchanged.
 fn refused(dir: &TestDir, operations: &[Operation], options: RunOptions, message: &str) {
     let before = dir.tree();
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -145,7 +145,7 @@ fn operations_never_follow_a_symlink() {
     assert_eq!(outside.get("target").unwrap(), b"old\n");
 }
 
-/// FO-7, issue 22 (claims): a host without openat2(2), on which paths are resolved component by component.
+/// FO-7, issue 22 (claims): on a host without openat2(2), paths are resolved component by component.
 #[test]
 fn without_openat2_neither_links_nor_mounts_below_the_root_are_followed() {
     limited_host::without(&[limited_host::OPENAT2], Errno::NOSYS, || {
@@ -160,7 +160,7 @@ fn without_openat2_neither_links_nor_mounts_below_the_root_are_followed() {
     });
 }
 
-/// FO-7, issue 22 (claims): a bind mount has the device of the root and is a mount point all the same.
+/// FO-7, issue 22 (claims): a bind mount has the same device as the root, but is still a mount point.
 #[test]
 fn bind_mount_below_the_root_is_not_entered() {
     assert!(
@@ -386,7 +386,7 @@ fn impossible_undo_is_rejected_with_the_reason() {
         )
     );
     dir.put("good", "new\n");
-    // The same bytes again are what the run left.
+    // Writing the same bytes again restores the state that the run left.
     let undo = workspace.revert(run).unwrap();
     assert_eq!(
         message(&mut workspace, run),
@@ -420,11 +420,11 @@ fn workspace_in_use_error_names_the_lock_holder() {
         format!("the workspace is in use by process {}; nothing was changed", std::process::id())
     );
     let transaction = undo;
-    // A read-only view can be opened all the while.
+    // A read-only view can be opened while the lock is held.
     assert_eq!(View::open(dir.path()).unwrap().runs().unwrap(), []);
     drop(transaction);
     second.apply_operations(&[write("good")], RunOptions::default()).unwrap();
-    // The first handle sees what the second did.
+    // The first handle sees the changes of the second.
     first.apply_operations(&[write("file")], RunOptions::default()).unwrap();
     assert_eq!(View::open(dir.path()).unwrap().runs().unwrap().len(), 2);
 }
@@ -572,7 +572,7 @@ fn all_errors_are_reported_together_without_consequential_ones() {
     assert_eq!(error.also.len(), 99);
 }
 
-/// Issue 22 (claims): a small list of edits of a large file is rejected before it runs for hours.
+/// Issue 22 (claims): a short list of edits of a large file is rejected before it can run for hours.
 #[test]
 fn edits_that_read_too_much_in_total_are_rejected_early() {
     let dir = dir();

@@ -1,4 +1,5 @@
-//! Reported changes of a run: files that were renamed, binary files, modes; at once and later, for a run and its undo.
+//! Changes that a run reports: renamed files, binary files and modes, both at commit time and later, for a run and its
+//! undo.
 
 use actum_core::{Budget, FileMode, RelPath, RunId};
 use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
@@ -30,7 +31,7 @@ fn write(file: &str, content: impl AsRef<[u8]>) -> Operation {
     Operation::Write { path: path(file), content, expected: None }
 }
 
-/// Returns the reported facts of changes: the path, the kind, and the lines added and removed.
+/// Returns the path, the kind, and the numbers of added and removed lines of each reported change.
 fn facts(changes: impl IntoIterator<Item = Change>) -> Vec<(String, ChangeKind, (u64, u64))> {
     let facts = changes.into_iter().map(|Change { path, kind, extent, .. }| {
         let Lines { added, removed } = extent.lines();

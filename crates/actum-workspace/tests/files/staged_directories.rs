@@ -1,4 +1,4 @@
-//! Copies that a process changes in a directory of its own, and that a transaction adds.
+//! Copies that a process modifies in a directory of its own and that are then added to a transaction.
 
 use std::os::unix::fs::{MetadataExt, symlink};
 
@@ -11,7 +11,7 @@ fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
 }
 
-/// EX-11, FO-1: a copy that was changed becomes the content of its file, and can be undone.
+/// EX-11, FO-1: a modified copy becomes the content of its file, and the change can be undone.
 #[test]
 fn a_changed_copy_is_published_and_undone() {
     for size in [0, 100, 64 << 10, (5 << 20) + 1] {
@@ -45,8 +45,7 @@ fn a_changed_copy_is_published_and_undone() {
     }
 }
 
-/// EX-11, EX-21: content that later steps replaced is removed from the stage directory, and content that another path
-/// needs remains.
+/// EX-11, EX-21: content that later steps replaced is removed from the stage directory, unless another path needs it.
 #[test]
 fn content_replaced_by_later_steps_uses_no_space() {
     let dir = TestDir::new();
@@ -91,7 +90,7 @@ fn content_replaced_by_later_steps_uses_no_space() {
     assert_eq!(dir.tree(), before);
 }
 
-/// EX-11: an object that a process leaves instead of its copy is rejected.
+/// EX-11: the copy is rejected if the process replaced it with any other kind of object.
 #[test]
 fn staged_links_directories_and_missing_files_are_rejected() {
     let dir = TestDir::new();
@@ -117,7 +116,7 @@ fn staged_links_directories_and_missing_files_are_rejected() {
     assert_eq!(dir.get("f"), Some(b"f".to_vec()));
 }
 
-/// EX-11: a copy is of the file as the steps before leave it, and later steps see the content that was added.
+/// EX-11: a copy has the content that earlier steps left, and later steps see the content that was added.
 #[test]
 fn staged_copy_reflects_earlier_steps() {
     let dir = TestDir::new();

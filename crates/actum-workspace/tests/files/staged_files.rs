@@ -1,4 +1,4 @@
-//! Files that a caller fills through a handle, and that a transaction adds.
+//! Files that a caller fills through a handle and then adds to a transaction.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
 }
 
-/// Returns the file behind a handle.
+/// Returns a file that shares the open file description of a handle.
 fn file(handle: &OwnedFd) -> File {
     handle.try_clone().unwrap().into()
 }
@@ -25,7 +25,7 @@ fn fill(source: &SourceFile<LinuxDisk>, staged: &StagedFile<LinuxDisk>) {
     std::io::copy(&mut from, &mut file(staged.handle())).unwrap();
 }
 
-/// FE-9, FO-1: a staged file is added unchanged, holes included, and can be undone.
+/// FE-9, FO-1: a staged file is added unchanged, including its holes, and the change can be undone.
 #[test]
 fn staged_file_is_published_unchanged() {
     for size in [0, 100, 64 << 10, (1 << 20) + 1] {
@@ -65,7 +65,7 @@ fn a_small_sparse_file_keeps_its_holes() {
     assert_eq!((copied.len(), copied.blocks()), (900 << 10, 0));
 }
 
-/// FE-1: the transaction believes nothing of the process that filled it.
+/// FE-1: the transaction does not trust the process that filled the file.
 #[test]
 fn a_staged_file_that_differs_from_its_source_is_rejected() {
     let changes: [fn(&File); 4] = [
@@ -88,7 +88,7 @@ fn a_staged_file_that_differs_from_its_source_is_rejected() {
     }
 }
 
-/// FE-1: a write between the comparison and the commit is detected, too.
+/// FE-1: a write between the comparison and the commit is also detected.
 #[test]
 fn a_staged_file_that_is_changed_after_it_was_compared_is_rejected() {
     let dir = TestDir::new();

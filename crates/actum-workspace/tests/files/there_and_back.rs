@@ -1,10 +1,11 @@
-//! Check of a run, its undo, and the undo of that.
+//! Checks a run, its undo, and the undo of that undo.
 
 use actum_edit::Operation;
 use actum_testkit::TestDir;
 use actum_workspace::{RunOptions, Workspace};
 
-/// Applies, compares the tree with `expect`, undoes, compares with before, redoes.
+/// Applies the operations, compares the tree with `expect`, undoes them, compares it with the original, and redoes
+/// them.
 pub(crate) fn there_and_back(dir: &TestDir, operations: &[Operation], expect: impl Fn()) {
     let before = dir.tree();
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -13,7 +14,7 @@ pub(crate) fn there_and_back(dir: &TestDir, operations: &[Operation], expect: im
     expect();
     let undo = workspace.revert(run).unwrap();
     assert_eq!(dir.tree(), before, "undo");
-    // Once more from another handle, and from the history.
+    // Repeat this with another handle, and from the history.
     drop(workspace);
     let mut workspace = Workspace::open(dir.path()).unwrap();
     workspace.gc(&actum_workspace::GcOptions::default()).unwrap();

@@ -53,7 +53,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     assert_eq!(gates[0].ground.to_string(), "no access policy permits the request");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
-    // For bob and his agent the change is permitted.
+    // The change is permitted for bob and his agent.
     let bob_asks = Actor { user: "bob".to_owned(), uid: 1001, agent: Some("robot".to_owned()) };
     let policy = policy(&[("bob.cedar", bob)]);
     run(&disk, grounds.records(), &policy, request().asked_by(bob_asks)).unwrap();
@@ -75,7 +75,7 @@ fn change_that_needs_approval_by_access_policy_is_queued() {
                   approval";
     assert_eq!(gates[0].ground.to_string(), ground);
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
-    // After an approval the change is made, and the receipt has both verdicts.
+    // After an approval the change is applied, and the receipt contains both verdicts.
     let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
@@ -91,7 +91,7 @@ fn change_that_needs_approval_by_access_policy_is_queued() {
     );
 }
 
-/// AEC-6: no operator's policy overrides the built-in rules.
+/// AEC-6: an operator's policy cannot override the built-in rules.
 #[test]
 fn high_tier_change_is_queued_even_when_permitted() {
     let grounds = Grounds::new();
@@ -125,7 +125,7 @@ fn access_policy_decision_is_replayed_only_by_cedar() {
     assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
 }
 
-/// AEC-6, FE-9: an exact undo does not wait for an approval.
+/// AEC-6, FE-9: an exact undo does not need an approval.
 #[test]
 fn exact_undo_is_not_held_by_access_policies() {
     let grounds = Grounds::new();
@@ -137,12 +137,12 @@ fn exact_undo_is_not_held_by_access_policies() {
     let undo = Request::undo(Which::Run(done.run()));
     let undone = run(&disk, grounds.records(), &nothing, undo).unwrap();
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
-    // A redo is a change like any other.
+    // A redo is evaluated like any other change.
     let redo = Request::redo(Which::Run(undone.run()));
     assert_eq!(refused(run(&disk, grounds.records(), &nothing, redo))[0].gate, GateName::Access);
 }
 
-/// Operator's directory with these access policies in it, and a workspace.
+/// Operator's directory with these access policies, and a workspace.
 struct Place {
     directory: TempDir,
 }
@@ -195,7 +195,7 @@ impl Place {
     }
 }
 
-/// AEC-6: policies are loaded only if they exist; a file without the name of a policy is ignored.
+/// AEC-6: policies are loaded only if they exist, and files without a policy's file name are ignored.
 #[test]
 fn access_policies_are_loaded_from_beside_the_operators_policy() {
     let place = Place::with(&[("b.cedar", ALL), ("a.cedar", ASK), ("notes.txt", "permit")]);
@@ -206,7 +206,7 @@ fn access_policies_are_loaded_from_beside_the_operators_policy() {
     let actual: Vec<_> = in_force.access.iter().map(|it| (it.path.clone(), it.policies)).collect();
     let path = |name: &str| place.access().join(name);
     assert_eq!(actual, [(path("a.cedar"), 1), (path("b.cedar"), 1)]);
-    // A workspace has no access policies of its own.
+    // A workspace cannot have access policies of its own.
     fs::create_dir(place.root().join("access")).unwrap();
     fs::write(place.root().join("access/all.cedar"), "no Cedar").unwrap();
     assert_eq!(place.read().unwrap().policy, in_force.policy);
@@ -218,7 +218,7 @@ fn access_policies_are_loaded_from_beside_the_operators_policy() {
     assert_eq!(place.read().unwrap().policy, Policy::default());
 }
 
-/// AEC-6, AEC-10: nothing is done under a policy with an obvious mistake.
+/// AEC-6, AEC-10: no change is made under a policy with an obvious mistake.
 #[test]
 fn invalid_access_policy_is_rejected_with_its_file_and_nothing_runs() {
     let wrong = ASK.replace("context.approvals", "context.aprovals");
@@ -233,7 +233,7 @@ fn invalid_access_policy_is_rejected_with_its_file_and_nothing_runs() {
     assert!(
         place.refusal().contains("b.cedar`: the access policies are not valid: policy 1, line 1")
     );
-    // Nothing is done, not even an undo.
+    // Nothing runs under this policy, not even an undo.
     let records = Records::open(
         &place.directory.path().join("home"),
         &"default".parse().unwrap(),
@@ -245,7 +245,7 @@ fn invalid_access_policy_is_rejected_with_its_file_and_nothing_runs() {
     let error = engine.run(Request::apply(vec![create("new")])).unwrap_err();
     assert!(matches!(error, Error::Policy(_)), "{error}");
     assert_eq!(names(&place.root()), before);
-    // After the fix the same engine accepts it.
+    // Once the policy is fixed, the same engine accepts it.
     place.write("b.cedar", ALL);
     engine.run(Request::apply(vec![create("new")])).unwrap();
     assert!(place.root().join("new").exists());
@@ -257,7 +257,7 @@ fn names(root: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// AEC-6: a policy that other users can write is refused.
+/// AEC-6: a policy that other users can write to is rejected.
 #[test]
 fn policy_directory_or_file_writable_by_others_is_rejected() {
     let place = Place::with(&[("a.cedar", ALL)]);
@@ -275,8 +275,8 @@ fn policy_directory_or_file_writable_by_others_is_rejected() {
     ));
 }
 
-/// AEC-6, D-4: a link counts as its target, as for the operator's policy. Any other file type in place of a file or of
-/// the directory is refused.
+/// AEC-6, D-4: a link is treated as its target, as for the operator's policy. Any other file type in place of a policy
+/// file or the directory is rejected.
 #[test]
 fn only_regular_policy_files_are_read_without_blocking() {
     let place = Place::with(&[("a.cedar", ALL)]);
@@ -304,7 +304,7 @@ fn only_regular_policy_files_are_read_without_blocking() {
         scope.spawn(|| send.send(place.refusal()).unwrap());
         let actual = receive.recv_timeout(Duration::from_secs(20));
         if actual.is_err() {
-            // A reader that waits for a writer continues.
+            // Unblocks a reader that is waiting for a writer.
             drop(fs::OpenOptions::new().write(true).open(&link).unwrap());
         }
         assert_eq!(actual.unwrap(), no_file);
@@ -314,7 +314,7 @@ fn only_regular_policy_files_are_read_without_blocking() {
     assert!(place.refusal().contains("it is not a directory"));
 }
 
-/// AEC-6: each limit, on both its sides; and only names that are unambiguous in messages.
+/// AEC-6: each limit is tested at and beyond its value, and file names must be unambiguous in messages.
 #[test]
 fn access_policy_files_have_limits() {
     let place = Place::with(&[]);
@@ -342,8 +342,8 @@ fn access_policy_files_have_limits() {
     assert!(place.refusal().contains("it has more than 1000 access policy files"));
 }
 
-/// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy, the longer retention and the smaller
-/// ledger apply.
+/// FO-9, AEC-10, issue 22 (claims): if the machine's and the operator's policy differ, the longer retention and the
+/// smaller ledger size apply.
 #[test]
 fn longer_retention_and_smaller_ledger_size_take_precedence() {
     let grounds = Place::with(&[]);

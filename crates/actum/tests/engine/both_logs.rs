@@ -1,5 +1,5 @@
-//! Faults at each step of a run: a killed process, a power cut, a failing ledger. Afterwards ledger and workspace
-//! agree, and a request has one effect or none, never two.
+//! Faults at each step of a run: a killed process, a power cut, a failing ledger. Afterwards the ledger and the
+//! workspace agree, and a request has had at most one effect.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,11 @@ fn request() -> Request {
     Request::apply(mixture()).keyed("ticket-17".parse().unwrap())
 }
 
-/// Number of states after a power cut that are checked for each call.
+/// Number of power-cut states that are checked for each call.
 const STATES: usize = 24;
 
-/// Checks that ledger and workspace agree; then makes the request once more, and checks that it had one effect.
+/// Checks that the ledger and the workspace agree. Then repeats the request and checks that it has had exactly one
+/// effect.
 fn check(grounds: &Grounds, store: &SharedStore, left: &SimDisk, before: &Tree, after: &Tree) {
     let records = grounds.records_of(store);
     engine(left, records.clone()).unwrap().resume().unwrap();
@@ -60,10 +61,10 @@ fn both_logs_agree_on_an_interrupted_run_with_at_most_one_effect() {
         disk.kill_at(at);
         let ended = run(&disk, grounds.records_of(&store), request());
         effects += usize::from(ended.is_ok());
-        // After a kill, written data stays.
+        // A kill does not lose data that was written.
         let killed = disk.clone_deep();
         check(&grounds, &store.fork(), &killed, &before, &after);
-        // After a power cut, unsynced data may exist or not.
+        // A power cut may or may not lose unsynced data.
         for state in disk.crash_states(STATES) {
             states += 1;
             let store = store.fork();
@@ -76,7 +77,7 @@ fn both_logs_agree_on_an_interrupted_run_with_at_most_one_effect() {
     assert!(effects > 0 && effects < calls && states > 500, "{effects} of {calls}, {states}");
 }
 
-/// FO-2: the undo of an interrupted run does not undo the run before it.
+/// FO-2: undoing an interrupted run does not undo the run before it.
 #[test]
 fn undo_that_recovers_a_run_undoes_no_other_run_until_retried() {
     let grounds = Grounds::new();
@@ -159,7 +160,7 @@ fn failed_call_is_recorded_in_the_receipt() {
                 (Some(Status::Succeeded), ended) => assert!(ended.is_ok(), "call {at}"),
                 (Some(Status::Rejected), Err(_)) => rejected += 1,
                 (Some(Status::Reverted), Err(_)) => reverted += 1,
-                // The outcome is known only when the journal is read again.
+                // The outcome is unknown until the journal is read again.
                 (None, Err(_)) => {}
                 other => panic!("call {at}: {other:?}"),
             }

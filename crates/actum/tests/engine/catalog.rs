@@ -1,4 +1,4 @@
-//! Catalog of actions: the built-in ones, changes by the operator, and which changes count.
+//! Catalog of actions: the built-in ones, changes by the operator, and the changes that are valid.
 
 use crate::grounds::Grounds;
 use actum::{
@@ -35,7 +35,7 @@ fn step_by(
     records.change_catalog((&action, step), &shown, Some("looked at".to_owned()), &approver)
 }
 
-/// AA-10: the approval key signs the catalog that was shown, and no other.
+/// AA-10: the approval key signs only the catalog that was shown.
 #[test]
 fn catalog_changed_after_display_is_not_signed() {
     let grounds = Grounds::new();
@@ -81,7 +81,7 @@ fn package(version: &str, bytes: &[u8]) -> Registration {
     Registration { manifest, digest: Digest::of(bytes) }
 }
 
-/// AEC-2, AA-13: the phrases of a package are in the catalog that the operator signed, and nowhere else.
+/// AEC-2, AA-13: the phrases of a package are taken only from the catalog that the operator signed.
 #[test]
 fn package_phrases_are_kept_as_signed() {
     let grounds = Grounds::new();
@@ -101,7 +101,7 @@ fn package_phrases_are_kept_as_signed() {
     assert_eq!(catalog.find(&name("bump_version")).unwrap().phrases, with.manifest.phrases);
     assert_eq!(catalog.digest().unwrap(), shown.digest().unwrap());
 
-    // Files with the same digest cannot be registered with other phrases.
+    // Files with the same digest cannot be registered again with other phrases.
     with.manifest.phrases.clear();
     let again = step(&grounds, "bump_version", &Step::Adopt(Box::new(with)));
     assert!(matches!(refusal(again), CatalogError::State { .. }));
@@ -236,18 +236,18 @@ fn package_moves_from_draft_to_active_to_retired_and_an_update_to_draft() {
     assert_eq!(draft.origin, Origin::Package { digest: one.digest });
     assert_eq!((draft.rollback, draft.access.as_str()), (RollbackKind::Package, "run_action"));
     assert_eq!(*draft.input_schema, one.manifest.input_schema);
-    // Only the package that was reviewed is activated.
+    // Only the reviewed package is activated.
     let other = Step::Activate { package: Some(two.digest) };
     let error = refusal(step(&grounds, "bump_version", &other));
     assert!(matches!(error, CatalogError::OtherPackage { .. }), "{error}");
     step(&grounds, "bump_version", &Step::Activate { package: Some(one.digest) }).unwrap();
     assert!(state().unwrap().is_active());
-    // A package is registered once, whatever its state.
+    // A package can be registered only once, whatever its state.
     refusal(step(&grounds, "bump_version", &register(&one)));
     step(&grounds, "bump_version", &Step::Retire).unwrap();
     refusal(step(&grounds, "bump_version", &register(&one)));
     step(&grounds, "bump_version", &ACTIVATE).unwrap();
-    // Another package replaces it, and cannot be used before the operator activates it.
+    // Another package replaces it, but cannot be used until the operator activates it.
     step(&grounds, "bump_version", &register(&two)).unwrap();
     let draft = state().unwrap();
     assert_eq!((draft.state, draft.version.as_deref()), (ActionState::Draft, Some("1.1.0")));
@@ -276,7 +276,7 @@ fn package_with_another_actions_name_or_an_invalid_schema_is_rejected() {
     assert_eq!(lint_manifest(&one.manifest), []);
 }
 
-/// AA-13: an agent that can use the other keys cannot activate its own code as an action.
+/// AA-13: an agent with access to the other keys cannot activate its own code as an action.
 #[test]
 fn key_of_another_role_cannot_change_the_catalog() {
     let grounds = Grounds::new();
@@ -286,7 +286,7 @@ fn key_of_another_role_cannot_change_the_catalog() {
     assert_eq!(grounds.store.count(EntryKind::CatalogChanged), 0);
 }
 
-/// Returns the next signed change, as modified by `change`.
+/// Returns the next catalog change, signed and modified by `change`.
 fn signed(grounds: &Grounds, role: KeyRole, change: impl FnOnce(&mut CatalogChanged)) -> NewEntry {
     let standing = grounds.records().catalog().unwrap();
     let (catalog, _) = standing.after(&name("file_copy"), &Step::Retire).unwrap();
@@ -326,16 +326,16 @@ fn unproven_catalog_change_blocks_the_catalog_until_signed_again() {
     append(&grounds, entry).unwrap();
     let error = in_force(&grounds).unwrap_err();
     assert!(matches!(error, CatalogError::Unproven { index: 2, .. }), "{error}");
-    // Another change does not hide the first, nor the state before it.
+    // Another change hides neither the first change nor the state before it.
     let entry = signed(&grounds, KeyRole::Checkpoint, |_| {});
     append(&grounds, entry).unwrap();
     assert!(in_force(&grounds).is_err());
-    // A retired action is retired again, and the catalog is as before.
+    // Retiring a retired action again leaves the catalog unchanged.
     step(&grounds, "run_command", &Step::Retire).unwrap();
     assert_eq!(in_force(&grounds).unwrap(), proven);
 }
 
-/// AA-13: a signature counts at one place of one log, and for one catalog.
+/// AA-13: a signature is valid only at one position of one log and for one catalog.
 #[test]
 fn catalog_change_signed_for_another_place_is_invalid() {
     let other = |change: &dyn Fn(&mut CatalogChanged)| {
@@ -354,7 +354,7 @@ fn catalog_change_signed_for_another_place_is_invalid() {
     assert!(is_other, "{refused}");
 }
 
-/// AA-13: the change that once activated an action does not activate it again after it was retired.
+/// AA-13: the change that activated an action cannot be replayed to activate it again after it was retired.
 #[test]
 fn catalog_change_cannot_be_replayed() {
     let grounds = Grounds::new();
@@ -375,7 +375,7 @@ fn catalog_change_cannot_be_replayed() {
     assert_eq!(state, ActionState::Retired);
 }
 
-/// D-4: a snapshot with unknown content puts no catalog in force.
+/// D-4: a snapshot with unknown content never becomes the active catalog.
 #[test]
 fn unreadable_snapshot_puts_no_catalog_in_force() {
     for (text, what) in [

@@ -1,4 +1,4 @@
-//! Feedback of actions: look-up of past results, and approvals that actions used up.
+//! Feedback of actions: looking up past results, and approvals that actions consume.
 
 use crate::grounds::{Fault, Grounds, create, disk, run};
 use actum::{Approver, Error, Feedback, PlanState, QueuedPlan, Reply, Request, Wanted};
@@ -51,7 +51,7 @@ fn feedback_is_listed_newest_first_by_action_and_status() {
     let grounds = Grounds::new();
     let records = grounds.records();
     let mut all = Vec::new();
-    // More entries than one look-up reads.
+    // Add more entries than a single look-up reads.
     for number in 0..600 {
         let action = ["file_modify", "run_command", "undo_run"][number % 3];
         let status = if number == 7 { Status::Failed } else { Status::ALL[number % 2] };
@@ -74,7 +74,7 @@ fn feedback_is_listed_newest_first_by_action_and_status() {
     assert_eq!(found(Some("file_copy"), None, 5), []);
 }
 
-/// AA-13: an error in writing the feedback does not describe the work of the action.
+/// AA-13: the error states that writing the feedback failed, not that the action did.
 #[test]
 fn failed_feedback_write_is_reported() {
     let grounds = Grounds::new();
@@ -100,7 +100,7 @@ fn approved(grounds: &Grounds) -> QueuedPlan {
     records.plan(plan).unwrap()
 }
 
-/// AA-5: an approval counts once, even for an action that fails.
+/// AA-5: an approval can be used only once, even if the action fails.
 #[test]
 fn started_action_consumes_its_approval() {
     let grounds = Grounds::new();

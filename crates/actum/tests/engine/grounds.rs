@@ -1,4 +1,4 @@
-//! Test environment of the engine: a simulated disk, and a ledger in memory that can fail.
+//! Test environment of the engine, with a simulated disk and an in-memory ledger that can fail.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -37,11 +37,11 @@ pub(crate) struct Grounds {
 pub(crate) enum Fault {
     /// Nothing is appended, and the error states that.
     Full,
-    /// The entry is appended, but the error states that this is unknown.
+    /// The entry is appended, but the error states that the outcome is unknown.
     Unknown,
 }
 
-/// Ledger that outlives the processes of the test.
+/// Ledger that survives the simulated processes of a test.
 #[derive(Clone, Default)]
 pub(crate) struct SharedStore(Arc<Mutex<Inside>>);
 
@@ -71,7 +71,7 @@ impl Grounds {
         grounds
     }
 
-    /// Returns the records with a copy of the ledger.
+    /// Returns records backed by the given ledger.
     pub(crate) fn records_of(&self, store: &SharedStore) -> Records {
         let opened = store.clone();
         let ledger = Ledger::over(
@@ -141,13 +141,13 @@ impl SharedStore {
         inside.fault = Some((inside.appends + append, fault));
     }
 
-    /// Makes the append of this number, counted from now, and all later ones find no space.
+    /// Makes the append of this number, counted from now, and all later ones fail because the disk is full.
     pub(crate) fn is_full_from(&self, append: usize) {
         let mut inside = self.0.lock().unwrap();
         inside.is_full_from = Some(inside.appends + append);
     }
 
-    /// Returns the number of entries of a kind.
+    /// Returns the number of entries of the given kind.
     pub(crate) fn count(&self, kind: EntryKind) -> usize {
         self.entries(0, u64::MAX).unwrap().iter().filter(|entry| entry.kind == kind).count()
     }

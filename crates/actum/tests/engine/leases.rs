@@ -1,4 +1,4 @@
-//! Leases: runs under a lease, their records, and their limits under races and approvals.
+//! Leases: runs under a lease, their records, and their limits during races and approvals.
 
 use actum::{
     Approver, Cleared, Done, Engine, Error, GrantedLease, Grantor, LeaseState, NewLease, Observer,
@@ -26,7 +26,7 @@ fn agent(name: &str) -> Actor {
     Actor { user: "ada".to_owned(), uid: 1000, agent: Some(name.to_owned()) }
 }
 
-/// Returns a time in seconds after the start of the test.
+/// Returns the time that is this many seconds after the start of the test.
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000)
 }
@@ -85,8 +85,8 @@ fn denied_by(result: actum::Result<Done>) -> String {
     gates[0].ground.to_string()
 }
 
-/// FE-17, D-7: intent and receipt have the chain of agents, and the signed blocks are a document. Nothing recorded can
-/// be used as a lease.
+/// FE-17, D-7: the intent and the receipt contain the chain of agents, and the signed blocks are stored as a document.
+/// Nothing that is recorded can be used as a lease.
 #[test]
 fn a_run_under_a_lease_records_its_blocks_and_no_token() {
     let grounds = Grounds::new();
@@ -129,7 +129,7 @@ fn a_run_under_a_lease_records_its_blocks_and_no_token() {
     }
 }
 
-/// AEC-11: the decision is made again from the facts of the bundle, without the lease.
+/// AEC-11: the decision is replayed from the facts in the bundle, without the lease.
 #[test]
 fn a_decision_under_a_lease_is_replayed_without_the_lease() {
     let grounds = Grounds::new();
@@ -143,7 +143,7 @@ fn a_decision_under_a_lease_is_replayed_without_the_lease() {
     let blob = |digest: Digest| grounds.store.blob(&digest).unwrap().unwrap();
     let (bundle, policy) = (blob(intent.decision.bundle), blob(intent.policy));
     replay(&bundle, &policy, &intent.decision, &NoAccess).unwrap();
-    // A bundle with another answer of the ledger is a different bundle.
+    // A bundle with a different answer from the ledger is a different bundle.
     let other = String::from_utf8(bundle).unwrap().replace("\"granted\":true", "\"granted\":false");
     assert!(replay(other.as_bytes(), &policy, &intent.decision, &NoAccess).is_err());
 }
@@ -161,7 +161,7 @@ fn undo_under_a_lease_is_limited_by_the_lease() {
     let redo = under(&grounds, &lease.token, Request::redo(Which::Newest));
     let denial = denied_by(run(&grounds, &disk, redo));
     assert!(denial.ends_with("allows 2 runs, which have all been started"), "{denial}");
-    // Without a lease the user can still undo the run.
+    // The user can still undo the run without a lease.
     let own = Request::redo(Which::Newest).asked_by(agent("planner/copier"));
     run(&grounds, &disk, own).unwrap();
 }
@@ -196,7 +196,7 @@ fn run_meanwhile(
     engine.run_with(request, &mut WhenReady(Some(act)))
 }
 
-/// FE-17: the gates allowed both, and the ledger accepts one.
+/// FE-17: the gates allow both runs, but the ledger accepts only one.
 #[test]
 fn two_workspaces_cannot_both_consume_the_last_lease_use() {
     let grounds = Grounds::new();
@@ -237,7 +237,7 @@ fn a_lease_that_is_revoked_before_the_intent_starts_nothing() {
     ));
 }
 
-/// FE-17: the checks of a change can take longer than its lease.
+/// FE-17: the checks of a change can take longer than its lease is valid.
 #[test]
 fn a_lease_that_expires_during_the_checks_is_a_recorded_denial() {
     let grounds = Grounds::new();
@@ -252,7 +252,7 @@ fn a_lease_that_expires_during_the_checks_is_a_recorded_denial() {
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
 }
 
-/// FE-17: the signature of a lease key is not enough; the ledger must have the lease.
+/// FE-17: the signature of a lease key is not sufficient, because the ledger must also contain the lease.
 #[test]
 fn unrecorded_lease_allows_nothing() {
     let grounds = Grounds::new();
@@ -264,7 +264,7 @@ fn unrecorded_lease_allows_nothing() {
     assert!(denial.ends_with("has no record of its grant in this ledger"), "{denial}");
 }
 
-/// FE-17: only a lease key grants leases.
+/// FE-17: only a lease key can grant a lease.
 #[test]
 fn key_of_another_role_cannot_grant_a_lease() {
     let grounds = Grounds::new();
@@ -281,7 +281,7 @@ fn queued(result: actum::Result<Done>) -> RunId {
     plan
 }
 
-/// Approves a plan like the operator, who has no lease.
+/// Approves a plan as the operator, who has no lease.
 fn approve(grounds: &Grounds, plan: RunId) -> Request {
     let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
     let approver = Approver { by: operator(), signer: &signer, isolation: Isolation::SameUser };
@@ -291,7 +291,7 @@ fn approve(grounds: &Grounds, plan: RunId) -> Request {
     records.plan(plan).unwrap().request(records.inputs()).unwrap()
 }
 
-/// D-7, AA-5: an approval replaces no lease, and needs no token.
+/// D-7, AA-5: an approval does not replace the lease, but executing the plan needs no token.
 #[test]
 fn plan_queued_under_a_lease_is_executed_under_it() {
     let grounds = Grounds::new();
@@ -363,7 +363,7 @@ fn granted_leases_are_listed_with_their_state() {
     assert_eq!(listed[0].granted.by, operator());
 }
 
-/// D-7: the lease in the document of a request is read back, and its signatures are verified again.
+/// D-7: the lease in the stored request is read back, and its signatures are verified again.
 #[test]
 fn modified_queued_lease_is_rejected() {
     let grounds = Grounds::new();

@@ -17,7 +17,7 @@ mod feedback;
 mod grounds;
 mod leases;
 mod plan_model;
-// Store of the ledger's own tests, which uses public items only.
+// In-memory store from the ledger's own tests, which uses only public items.
 #[path = "../../../actum-ledger/tests/ledger/memory.rs"]
 mod memory;
 mod plugin_packages;

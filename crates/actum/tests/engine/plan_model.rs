@@ -1,4 +1,4 @@
-//! Plan envelopes against a model: each gets the status that the rules require, and only successful ones have an
+//! Compares plan envelopes with a model. Each gets the status that the rules require, and only successful ones have an
 //! effect.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ enum Act {
     Delete(usize),
     Rename(usize, usize),
     Copy(usize, usize),
-    /// Action that does not exist.
+    /// Action that is not in the catalog.
     Unknown,
     /// Input with an unknown member.
     Misspelt(usize),
@@ -43,14 +43,14 @@ struct Asked {
     act: Act,
     tier: Option<RiskTier>,
     required: bool,
-    /// True if there is a rollback plan; a missing plan has several forms.
+    /// Whether there is a rollback plan. A missing plan can take several forms.
     rollback: (bool, usize),
     files: Vec<usize>,
     dirs: Vec<&'static str>,
     forbidden: Vec<usize>,
-    /// True if the scope has an entry that is not a path.
+    /// Whether the scope has an entry that is not a path.
     is_odd: bool,
-    /// Check without a runner.
+    /// Whether there is a check that has no runner.
     command: bool,
 }
 
@@ -142,7 +142,7 @@ impl Asked {
         PlanEnvelope::read(plan.to_string().as_bytes()).unwrap()
     }
 
-    /// Returns the written paths, if all of them are in the workspace.
+    /// Returns the written paths if all of them are in the workspace.
     fn written(&self) -> Vec<&'static str> {
         match self.act {
             Act::Create(p, _) | Act::Modify(p, _) | Act::Delete(p) => vec![PATHS[p]],
@@ -160,7 +160,7 @@ impl Asked {
         })
     }
 
-    /// Returns the result that the rules require, in their order, and updates the files.
+    /// Returns the result that the rules require, checking them in their order, and updates the files.
     fn expected(&self, files: &mut Files) -> (Status, Option<&'static str>) {
         let rejected = |reason| (Status::Rejected, Some(reason));
         let tier = self.tier.unwrap_or(RiskTier::R4).max(RiskTier::R2);
@@ -270,7 +270,7 @@ fn holds(all: &[Asked]) {
     assert_eq!(grounds.store.count(EntryKind::ActionEnded), all.len());
 }
 
-/// AA-1, AA-2, AA-3, AA-4, AA-5, AA-13: ten thousand envelopes.
+/// AA-1, AA-2, AA-3, AA-4, AA-5, AA-13: ten thousand random envelopes are checked.
 #[test]
 fn ten_thousand_envelopes_get_the_status_required_by_the_rules() {
     let config = Config { cases: LOGS, failure_persistence: None, ..Config::default() };
@@ -282,7 +282,7 @@ fn ten_thousand_envelopes_get_the_status_required_by_the_rules() {
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// AA-2, AA-13: if the outcome cannot be recorded, finished work is not undone.
+/// AA-2, AA-13: finished work is not undone if its outcome cannot be recorded.
 #[test]
 fn error_reports_the_workspace_state_when_recording_fails() {
     let plan = PlanEnvelope::read(
@@ -300,7 +300,7 @@ fn error_reports_the_workspace_state_when_recording_fails() {
     .unwrap();
     let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: None };
     let proposal = Proposal { plan, actor, key: None, wait: false };
-    // The appends of the intent, the receipt, and the feedback.
+    // These are the appends of the intent, the receipt and the feedback.
     for append in 0..3 {
         let grounds = Grounds::new();
         let disk = crate::grounds::disk(&grounds);

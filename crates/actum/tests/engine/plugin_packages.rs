@@ -1,9 +1,9 @@
-//! JavaScript of plugin packages: runs the Node tests of the driver and of the bundled packages.
+//! Runs the Node.js tests of the plugin driver and of the bundled packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the tests in a directory, by name.
+/// Returns the test files in a directory, sorted by name.
 fn tests_in(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("a directory of tests");
     let mut tests: Vec<PathBuf> = entries.map(|entry| entry.expect("a test").path()).collect();
@@ -21,7 +21,7 @@ fn node_tests(directory: &str) {
     let ended = ended.expect("`node` is in the PATH");
     let stdout = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{stdout}{}", String::from_utf8_lossy(&ended.stderr));
-    // A test runner that finds no tests succeeds.
+    // A test runner that finds no tests exits successfully.
     assert!(!stdout.contains("# tests 0\n"), "{stdout}");
 }
 

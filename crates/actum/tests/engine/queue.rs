@@ -1,4 +1,4 @@
-//! Queue: a change that needs an approval waits, and is made once, exactly as approved or not at all.
+//! Queue: a change that needs an approval waits, and is either applied once, exactly as approved, or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use actum_workspace::{Limits, State};
 
 const CI: &str = ".github/workflows/ci.yml";
 
-/// Returns a change that continuous integration would run.
+/// Returns a change to a file that continuous integration would run.
 fn asks() -> Request {
     Request::apply(vec![create(CI), patch("a", "one", "ONE")]).labelled("build it")
 }
@@ -49,7 +49,7 @@ fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<Queue
     answer_in(grounds, &grounds.store, plan, answer)
 }
 
-/// Returns the request as its approver executes it.
+/// Returns the request that the approver executes for a plan.
 fn of_plan(grounds: &Grounds, plan: RunId) -> Request {
     let records = grounds.records();
     records.plan(plan).unwrap().request(records.inputs()).unwrap()
@@ -90,7 +90,7 @@ fn request_that_needs_approval_is_queued_and_changes_nothing() {
         .map(|effect| effect.path.to_string())
         .collect();
     assert_eq!(paths, [".github", ".github/workflows", CI, "a"]);
-    // Another request adds nothing to the queue, even from another process.
+    // Repeating the request adds nothing to the queue, even from another process.
     let again = run(&disk, grounds.records(), asks()).unwrap_err();
     assert!(matches!(again, Error::Queued { plan: same, waited: true, .. } if same == plan));
     assert_eq!(grounds.store.count(EntryKind::PlanQueued), 1);
@@ -132,7 +132,7 @@ fn approved_plan_executes_once_and_its_receipt_names_the_approver() {
     assert_eq!(grounds.records().inputs().plans().unwrap(), []);
 }
 
-/// AA-5: the requester need not know the id of the plan.
+/// AA-5: the requester does not need to know the id of the plan.
 #[test]
 fn repeating_an_approved_request_executes_it_once_then_queues_again() {
     let grounds = Grounds::new();
@@ -152,7 +152,7 @@ fn repeating_an_approved_request_executes_it_once_then_queues_again() {
     assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(of_another));
 }
 
-/// AA-5: each fact that an approval is bound to, changed once.
+/// AA-5: changes each fact that an approval is bound to, one at a time.
 #[test]
 fn approval_is_invalid_after_a_bound_fact_changes_and_error_names_it() {
     let file = PolicyFile::read(b"version = 1\n[scope]\ndeny = [\"vendor\"]\n").unwrap();
@@ -225,7 +225,7 @@ fn denied_revoked_or_expired_plan_is_never_executed() {
     let error = is_open(run(&disk, grounds.records(), request.clone()));
     assert!(matches!(error, QueueError::NotApproved { state: PlanState::Denied, .. }), "{error}");
     assert!(answer(&grounds, plan, Answer::Approved).is_err());
-    // Requested again it is a new plan, which refers to the previous one.
+    // Requesting it again creates a new plan that refers to the previous one.
     let second = queued(run(&disk, grounds.records(), asks()));
     assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(plan));
     answer(&grounds, second, Answer::Approved).unwrap();
@@ -233,7 +233,7 @@ fn denied_revoked_or_expired_plan_is_never_executed() {
     let revoked = Request { plan: Some(second), ..asks() };
     let error = is_open(run(&disk, grounds.records(), revoked));
     assert!(matches!(error, QueueError::NotApproved { state: PlanState::Revoked, .. }), "{error}");
-    // A plan without an answer for a week has expired, and does not block the next one.
+    // A plan that is not answered for a week expires, and does not block the next one.
     let third = queued(run(&disk, grounds.records(), asks()));
     grounds.wait(QUEUED_MICROS);
     assert_eq!(state(&grounds, third), PlanState::Expired);
@@ -250,7 +250,7 @@ fn denied_revoked_or_expired_plan_is_never_executed() {
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
 }
 
-/// AA-5: signed by a key of another role.
+/// AA-5: the answer is signed by a key of another role.
 #[test]
 fn answer_not_signed_by_an_approval_key_is_rejected() {
     let grounds = Grounds::new();
@@ -264,7 +264,7 @@ fn answer_not_signed_by_an_approval_key_is_rejected() {
     let shown = grounds.records().plan(plan).unwrap();
     let error = grounds.records().answer(&shown, reply, &approver).unwrap_err();
     assert!(matches!(error, Error::Queue(QueueError::Unproven { .. })), "{error}");
-    // Nothing of it is in the ledger, and the queue still works.
+    // The ledger contains none of it, and the queue still works.
     assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
     let error = run(&disk, grounds.records(), asks()).unwrap_err();
     assert!(matches!(error, Error::Queued { waited: true, .. }), "{error}");
@@ -273,7 +273,7 @@ fn answer_not_signed_by_an_approval_key_is_rejected() {
     run(&disk, grounds.records(), asks()).unwrap();
 }
 
-/// AA-5: the signature covers the plan as it was shown; a ledger with a different plan accepts no answer.
+/// AA-5: the signature covers the plan as shown, so a ledger with a different plan does not accept the answer.
 #[test]
 fn answer_is_valid_only_for_the_plan_that_was_shown() {
     let grounds = Grounds::new();
@@ -298,7 +298,7 @@ fn answer_is_valid_only_for_the_plan_that_was_shown() {
     records.answer(&shown, reply, &approver).unwrap();
 }
 
-/// AA-5: an invalid answer that got into the ledger blocks no other answer.
+/// AA-5: an invalid answer in the ledger does not block other answers.
 #[test]
 fn unproven_answer_in_the_ledger_is_ignored_and_can_be_revoked() {
     let grounds = Grounds::new();
@@ -339,13 +339,13 @@ fn unproven_answer_in_the_ledger_is_ignored_and_can_be_revoked() {
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 1);
 }
 
-/// AA-5: no actor can block others by many requests.
+/// AA-5: an actor cannot block others by making many requests.
 #[test]
 fn requester_can_fill_only_its_own_queue() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let asks = |number| Request::apply(vec![create(&format!(".circleci/{number}"))]);
-    // Another agent name does not give another quota.
+    // A different agent name does not give the actor another quota.
     let called = |number: usize| Actor {
         user: "bob".to_owned(),
         uid: 2,
@@ -361,7 +361,7 @@ fn requester_can_fill_only_its_own_queue() {
     queued(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX).asked_by(ann)));
 }
 
-/// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they change.
+/// AA-5, issue 22 (claims): two plans with the same request key are versions of one plan, whatever files they change.
 #[test]
 fn plan_with_the_same_request_key_is_a_new_version() {
     let grounds = Grounds::new();
@@ -377,7 +377,7 @@ fn plan_with_the_same_request_key_is_a_new_version() {
     assert_eq!((earlier(other), earlier(next)), (None, Some(first)));
 }
 
-/// AA-5: a plan for other files is not another version, whatever its label.
+/// AA-5: a plan for different files is not a new version, whatever its label.
 #[test]
 fn plan_replaces_one_for_the_same_files_by_the_same_actor() {
     let grounds = Grounds::new();
@@ -396,7 +396,7 @@ fn plan_replaces_one_for_the_same_files_by_the_same_actor() {
     assert_eq!(earlier(of_another), None);
 }
 
-/// AA-5: the files beside the ledger are compared with it.
+/// AA-5: the request files beside the ledger are compared with it.
 #[test]
 fn modified_or_missing_request_is_not_executed() {
     let grounds = Grounds::new();
@@ -415,7 +415,7 @@ fn modified_or_missing_request_is_not_executed() {
     }
 }
 
-/// Store for the requests of plans in memory, which may be full.
+/// In-memory store for the requests of plans, which may be full.
 #[derive(Default)]
 struct MemoryInputs {
     kept: Mutex<BTreeMap<RunId, Vec<u8>>>,
@@ -445,7 +445,7 @@ impl Inputs for MemoryInputs {
     }
 }
 
-/// AA-5: the executor of a plan need not share files with its requester.
+/// AA-5: the process that executes a plan does not need to share files with its requester.
 #[test]
 fn plan_whose_request_is_stored_elsewhere_is_executed_once() {
     let grounds = Grounds::new();
@@ -462,7 +462,7 @@ fn plan_whose_request_is_stored_elsewhere_is_executed_once() {
     assert_eq!(inputs.plans().unwrap(), [], "nothing can come of it any more");
 }
 
-/// AA-5: a plan that no process could execute is not queued.
+/// AA-5: a plan is not queued if no process could execute it.
 #[test]
 fn plan_whose_request_cannot_be_stored_is_not_queued() {
     let grounds = Grounds::new();
@@ -476,7 +476,7 @@ fn plan_whose_request_cannot_be_stored_is_not_queued() {
     assert_eq!(disk.snapshot_without(".actum"), before);
 }
 
-/// AEC-11, D-5: a rejection is recorded, and has no other effect.
+/// AEC-11, D-5: a denied request is recorded, and has no other effect.
 #[test]
 fn request_denied_by_gates_is_recorded_with_its_grounds() {
     let grounds = Grounds::new();
@@ -506,7 +506,8 @@ fn request_denied_by_gates_is_recorded_with_its_grounds() {
     assert_eq!(grounds.store.open_plans().unwrap(), []);
 }
 
-/// AA-5, FO-2: an approved plan, interrupted at each call, has one effect or none, and its approval counts once.
+/// AA-5, FO-2: an approved plan that is interrupted at any call has at most one effect, and its approval is used only
+/// once.
 #[test]
 fn interrupted_approved_plan_has_at_most_one_effect() {
     let grounds = Grounds::new();
@@ -539,7 +540,7 @@ fn interrupted_approved_plan_has_at_most_one_effect() {
         match again {
             Ok(_) => open += 1,
             Err(Error::Queue(QueueError::NotApproved { .. })) if effects(&store) == 1 => done += 1,
-            // Its intent was recorded and it was rolled back: the approval is used up.
+            // The intent was recorded and the run was rolled back, so the approval is used up.
             Err(Error::Queue(QueueError::NotApproved { .. })) => used += 1,
             Err(other) => panic!("call {at}: {other}"),
         }

@@ -1,4 +1,4 @@
-//! Rehearsals of plans with time limits and cancellation.
+//! Rehearsals of plans, with time limits and cancellation.
 
 use std::cell::Cell;
 use std::fs;
@@ -10,12 +10,12 @@ use actum_task::{ErrorCode, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 
-/// Clock in seconds that advances with each read and each action, and cancels the task at a set time.
+/// Clock that advances with each read and each action, in seconds, and cancels the task at a set time.
 struct Looker {
     now: Cell<i64>,
-    /// Seconds that each read of the clock takes.
+    /// Seconds by which each read advances the clock.
     look: i64,
-    /// Seconds that each action takes.
+    /// Seconds by which each action advances the clock.
     action: i64,
     cancelled_at: i64,
 }
@@ -41,7 +41,7 @@ impl RehearsalObserver for Looker {
     }
 }
 
-/// Size of the file `large.bin` in bytes: about 160 pieces.
+/// Size of the file `large.bin` in bytes, which is read in about 160 pieces.
 const LARGE_BYTES: u64 = 40 << 20;
 
 const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
@@ -49,7 +49,7 @@ const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
     { "action_id": "a2", "action_type": "FILE_CREATE", "target": "two.txt", "operation": { "type": "create", "content": "2\n" } }
 ] }"#;
 
-/// Returns the ends of the actions, the reason for an early end, and the number of resulting files.
+/// Returns the outcomes of the actions, the reason for an early stop, and the number of resulting files.
 fn rehearsed(config: &str, looker: Looker) -> (Vec<String>, Option<ErrorCode>, usize) {
     let (ends, broken_off, operations, changes) = rehearsed_plan(PLAN, config, &mut { looker });
     assert_eq!(changes, operations, "what is left is what was done");
@@ -89,7 +89,7 @@ fn rehearsed_plan(
     (actions.iter().map(word).collect(), broken_off, operations.len(), changes)
 }
 
-/// EX-21: an action that exceeds its time limit has failed, and leaves no changes.
+/// EX-21: an action that exceeds its time limit fails and leaves no changes.
 #[test]
 fn action_over_its_time_limit_fails_and_leaves_nothing() {
     let rehearsed =
@@ -100,7 +100,7 @@ fn action_over_its_time_limit_fails_and_leaves_nothing() {
     assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
 }
 
-/// EX-21, EX-22: an action stops while it reads a large file, and so does a validation rule.
+/// EX-21, EX-22: both actions and validation rules can be stopped while they read a large file.
 #[test]
 fn reading_a_large_file_stops_at_the_time_limit() {
     let condition = r#"[ { "type": "sha256", "path": "large.bin", "sha256": "HASH" } ]"#;
@@ -142,7 +142,7 @@ fn reading_a_large_file_stops_at_the_time_limit() {
     }
 }
 
-/// EX-10: the code distinguishes a path that selects nothing from a value that cannot be replaced alone.
+/// EX-10: the error code distinguishes a path that selects nothing from a value that cannot be replaced on its own.
 #[test]
 fn irreplaceable_yaml_value_has_a_distinct_error_code() {
     let code = |content: &str, path: &str, more: &str| {
@@ -195,7 +195,7 @@ fn cancelled_task_starts_no_further_action() {
     }
 }
 
-/// EX-3: a missing write permission is reported with its own code, before anything is changed.
+/// EX-3: a missing write permission is reported with its own code before anything is changed.
 #[test]
 fn action_without_write_permission_fails_before_staging() {
     let disk = SimDisk::new();
@@ -214,8 +214,8 @@ fn action_without_write_permission_fails_before_staging() {
     assert_eq!(modes, [None], "one file is deleted");
 }
 
-/// Rehearses a plan on a disk. Returns the code of each failed action, and the future mode of each changed file; `None`
-/// for a deleted one.
+/// Rehearses a plan on a disk. Returns the error code of each failed action and the future mode of each changed file,
+/// or `None` if the file is deleted.
 fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Option<u32>>) {
     let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
     let plan = TaskPlan::read(plan.as_bytes()).unwrap();
@@ -238,7 +238,8 @@ fn rehearsed_on(disk: SimDisk, plan: &str) -> (Vec<Option<ErrorCode>>, Vec<Optio
     (ends.iter().map(code).collect(), modes.collect())
 }
 
-/// EX-18: a file without write permission is not edited, its dependents are skipped, and the other actions continue.
+/// EX-18: a file without write permission is not edited. Actions that depend on the edit are skipped, and the others
+/// continue.
 #[test]
 fn a_read_only_file_is_not_edited() {
     let disk = SimDisk::new();
@@ -254,7 +255,7 @@ fn a_read_only_file_is_not_edited() {
     assert_eq!(modes, [Some(0o644)]);
 }
 
-/// EX-19: without `preserve_permissions` an edited file gets the mode of the umask.
+/// EX-19: without `preserve_permissions` an edited file gets the mode that the umask gives to a new file.
 #[test]
 fn edited_file_keeps_its_mode_unless_the_plan_overrides_it() {
     for (constraint, mode) in [("", 0o600), (r#""preserve_permissions": false"#, 0o644)] {
@@ -270,7 +271,7 @@ fn edited_file_keeps_its_mode_unless_the_plan_overrides_it() {
     }
 }
 
-/// EX-21: the time limit of a task includes its last action.
+/// EX-21: the last action also counts toward the task's time limit.
 #[test]
 fn task_whose_last_action_exceeds_the_time_limit_is_stopped() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";

@@ -1,4 +1,4 @@
-//! Guarantees for callers: receipts verify, requests are executed once, and records state their requester.
+//! Guarantees for callers: receipts can be verified, requests are executed once, and records name their requester.
 
 use crate::grounds::{Grounds, create, disk, engine, mixture, patch, run};
 use actum::{Cleared, Clock, Engine, Error, Observer, Records, Request, Staged, Verified, Which};
@@ -40,7 +40,7 @@ fn receipt_is_signed_and_records_actor_change_and_reason() {
     );
     assert_eq!(result.change, change_digest(&result.paths).unwrap());
     assert_eq!(result.rollback.as_ref().unwrap().undo, done.run());
-    // The subjects are the current files.
+    // The subjects of the receipt are the current files.
     for subject in &verified.statement.subject[1..] {
         let bytes = disk.get(&subject.name).unwrap();
         assert_eq!(subject.digest.sha256, actum_core::Digest::of(&bytes), "{}", subject.name);
@@ -86,13 +86,13 @@ fn request_key_bound_to_another_request_is_rejected() {
     assert_eq!(disk.get("x"), None);
 }
 
-/// AEC-7: a rejected or undone request binds no key.
+/// AEC-7: a request that was rejected or undone does not reserve its key.
 #[test]
 fn request_without_effect_can_be_retried_as_the_next_attempt() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = || Request::apply(mixture()).keyed("T-1".parse().unwrap());
-    // Finds the last call whose failure reverts the run, by trying.
+    // Finds, by trial, the last call whose failure reverts the run.
     let calls = {
         let whole = disk.clone_deep();
         run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
@@ -130,7 +130,7 @@ fn undo_and_redo_have_separate_receipts() {
     assert_eq!(grounds.store.count(EntryKind::EffectDone), 3);
 }
 
-/// FO-3, FO-4: the workspace gives the reason, and the ledger has no start of a run.
+/// FO-3, FO-4: the workspace reports the reason, and the ledger does not record the start of a run.
 #[test]
 fn change_beyond_its_limits_is_rejected_before_it_is_recorded() {
     let grounds = Grounds::new();
@@ -214,7 +214,7 @@ fn dropped_staged_changes_leave_no_trace() {
     }
 }
 
-/// FO-6, AEC-8: the receipt of a run that met a foreign file states that it was rolled back.
+/// FO-6, AEC-8: the receipt of a run that encountered a change by another process states that the run was rolled back.
 #[test]
 fn run_that_meets_a_foreign_change_is_recorded_as_rolled_back() {
     let grounds = Grounds::new();
@@ -237,7 +237,7 @@ fn run_that_meets_a_foreign_change_is_recorded_as_rolled_back() {
     assert_eq!(disk.get("x"), None);
 }
 
-/// AEC-7: a repeated undo or redo returns the earlier result, although it could not be executed again.
+/// AEC-7: a repeated undo or redo returns the earlier result, even if it could not be executed again.
 #[test]
 fn repeated_undo_with_the_same_key_returns_its_result() {
     let grounds = Grounds::new();
@@ -259,7 +259,7 @@ fn repeated_undo_with_the_same_key_returns_its_result() {
     }
 }
 
-/// FO-2: a request without a difference makes no run, and binds no key.
+/// FO-2: a request that changes nothing creates no run and does not reserve its key.
 #[test]
 fn request_without_changes_creates_no_run() {
     let grounds = Grounds::new();
@@ -275,7 +275,7 @@ fn request_without_changes_creates_no_run() {
     assert_eq!(grounds.store.size().unwrap(), 1);
 }
 
-/// Issue 23: a server keeps an engine for each workspace, and uses it from any of its threads.
+/// Issue 23: a server keeps one engine for each workspace and uses it from any of its threads.
 #[test]
 fn engine_can_move_to_another_thread() {
     let directory = tempfile::tempdir().unwrap();

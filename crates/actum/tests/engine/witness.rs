@@ -1,4 +1,4 @@
-//! Ledgers that lost acknowledged entries: the workspace detects that, and no run continues unnoticed.
+//! Ledgers that lost acknowledged entries. The workspace detects the loss, and no run continues unnoticed.
 #![allow(clippy::disallowed_methods, reason = "a ledger lies outside any workspace")]
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use actum_record::ledger::{Actor, TenantId};
 use actum_testkit::SimDisk;
 use tempfile::TempDir;
 
-/// Workspace and home on a real disk.
+/// Workspace and ledger home on a real disk.
 struct Place {
     _directory: TempDir,
     workspace: PathBuf,
@@ -34,7 +34,7 @@ impl Place {
         engine.run(Request::apply(vec![create(name)]))
     }
 
-    /// Calls the first step of each run.
+    /// Makes the call with which each run starts.
     fn resume(&self) -> actum::Result<()> {
         Engine::open_existing(&self.workspace, records(&self.home))?.resume().map(drop)
     }
@@ -94,7 +94,7 @@ fn rolled_back_ledger_is_rejected_until_the_operator_intervenes() {
     assert_eq!(place.size(), Some(5));
 }
 
-/// FE-14, AEC-8: another ledger can adopt a workspace after a day, and remembers the first one.
+/// FE-14, AEC-8: another ledger can adopt a workspace after a day, and then the first ledger is rejected.
 #[test]
 fn another_ledger_adopts_a_workspace_exclusively_after_a_day() {
     let place = Place::new();
@@ -113,12 +113,12 @@ fn another_ledger_adopts_a_workspace_exclusively_after_a_day() {
     assert_eq!(adopt(WAIT_MICROS), Binding::Adopted);
     assert_eq!(adopt(WAIT_MICROS), Binding::Own);
     place.create(&other, "c").unwrap();
-    // Two owners would not notice each other.
+    // Two owners would not notice each other, so this is refused.
     let refused = place.create(&place.home, "d").unwrap_err();
     assert!(matches!(refused, Error::BoundElsewhere { .. }), "{refused}");
 }
 
-/// FE-14: an unreadable note would accept any ledger.
+/// FE-14: ignoring an unreadable note would make the workspace accept any ledger.
 #[test]
 fn unreadable_note_is_rejected_with_a_way_to_proceed() {
     let spoil: [fn(&Path) -> std::io::Result<()>; 4] = [
@@ -132,7 +132,7 @@ fn unreadable_note_is_rejected_with_a_way_to_proceed() {
         place.create(&place.home, "a").unwrap();
         let recorded = place.workspace.join(".actum/recorded");
         let note = fs::read_dir(&recorded).unwrap().next().unwrap().unwrap().path();
-        // An empty directory has no notes, which is not an error.
+        // An empty directory contains no notes, which is not an error.
         for spoilt in [&note, &recorded].into_iter().take(if number == 0 { 1 } else { 2 }) {
             let gone = fs::remove_file(spoilt).or_else(|_| fs::remove_dir_all(spoilt));
             gone.unwrap();
@@ -147,7 +147,7 @@ fn unreadable_note_is_rejected_with_a_way_to_proceed() {
     }
 }
 
-/// FE-14: SQLite ends its log silently before a page with a wrong checksum.
+/// FE-14: SQLite silently stops reading its log before a page with a wrong checksum.
 #[test]
 fn flipped_byte_in_the_database_log_is_reported_or_loses_nothing() {
     let place = Place::new();
@@ -180,8 +180,8 @@ fn flipped_byte_in_the_database_log_is_reported_or_loses_nothing() {
     assert_eq!(place.size(), Some(size));
 }
 
-/// FE-14: after a power cut the note may be older or missing; it then proves less, but is never wrong. If the ledger
-/// lost entries, the states with the newer note detect that.
+/// FE-14: after a power cut the note may be older or missing, so it proves less but is never wrong. If the ledger lost
+/// entries, the states with the newer note detect it.
 #[test]
 fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
     let grounds = Grounds::new();
@@ -211,7 +211,7 @@ fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
     assert!(forgot > 0, "no state has the newer note");
 }
 
-/// Returns the notes on a disk.
+/// Returns the notes on a disk, with their content.
 fn note(disk: &SimDisk) -> Vec<(String, Option<Vec<u8>>)> {
     let paths = disk.snapshot().into_keys().filter(|path| path.starts_with(".actum/recorded/"));
     paths.map(|path| (path.clone(), disk.get(&path))).collect()

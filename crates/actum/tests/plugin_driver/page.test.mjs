@@ -63,7 +63,7 @@ test('the limits in the page are those of the driver and the engine', () => {
     FILES_MAX: 2000,
     BYTES_MAX: 32 * 2 ** 20,
     DEPTH_MAX: 32,
-    SAID_BYTES_MAX: 2000,
+    STDERR_BYTES_MAX: 2000,
     MESSAGE_CHARS_MAX: 2000,
     CHECK_NAME_CHARS_MAX: 200,
   });

@@ -1,4 +1,4 @@
-//! Goals, and the workspace of their dispatch.
+//! Goals, and the workspace in which they are dispatched.
 
 use std::cell::Cell;
 use std::fs::create_dir_all;
@@ -18,7 +18,7 @@ use serde_json::{Map, json};
 
 use crate::bench::Failure;
 
-/// A workspace, its ledger, and goals that each make a new file.
+/// Workspace with a ledger, and goals that each create a new file.
 pub(super) struct Goals {
     directory: PathBuf,
     records: Records,
@@ -61,12 +61,12 @@ impl Goals {
         Caller { actor, host: None }
     }
 
-    /// Account that confirms.
+    /// Returns the account that confirms goals.
     pub(super) fn person(&self) -> Actor {
         Actor { user: "person".to_owned(), uid: u32::MAX - 7, agent: None }
     }
 
-    /// The next goal.
+    /// Returns the next goal.
     pub(super) fn next(&self) -> Result<AgentGoalRequest, Failure> {
         let number = self.next.replace(self.next.get() + 1);
         let goal = json!({
@@ -101,7 +101,7 @@ impl Goals {
         Ok(goal)
     }
 
-    /// A plan envelope that makes another new file.
+    /// Returns a plan envelope that creates another new file.
     pub(super) fn plan(&self) -> Result<Vec<u8>, Failure> {
         let number = self.next.replace(self.next.get() + 1);
         Ok(serde_json::to_vec(&json!({
@@ -111,7 +111,7 @@ impl Goals {
         }))?)
     }
 
-    /// Answer to the prompt of a goal.
+    /// Returns a confirming answer to the prompt of a goal.
     pub(super) fn yes(&self, goal: &AgentGoalRequest, prompt: &ConfirmationPrompt) -> Reply {
         Reply {
             correlation: goal.correlation_id.clone(),

@@ -1,4 +1,4 @@
-//! The page that a full run writes.
+//! Page of the agent benchmark, which a full run writes.
 
 use super::Results;
 use crate::bench::contest;

@@ -1,4 +1,4 @@
-//! Tables of the core in a ledger with many steps: the rebuild of the projection, and the SLO gate.
+//! Core tables in a ledger with many steps: rebuilding the projection, and the SLO gate.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::bench::Failure;
 use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
-/// Steps of a full run, each with a start and an outcome.
+/// Number of steps in a full run, each with a start and an outcome.
 pub(super) const STEPS: u64 = 100_000;
 const REBUILD: &str = "rebuilding `agent_execution_current`";
 const GATE: &str = "the SLO gate over a day";
-/// Steps that are appended at once.
+/// Number of steps that are appended in one batch.
 const BATCH: u64 = 50;
-/// Microseconds of a day, over which the steps are spread.
+/// Microseconds in a day, over which the steps are distributed.
 const DAY_US: u64 = 24 * 60 * 60 * 1_000_000;
 
 pub(super) fn measure(place: &Path, steps: u64, rounds: usize) -> Result<Vec<Contest>, Failure> {

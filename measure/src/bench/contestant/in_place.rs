@@ -1,5 +1,5 @@
-//! The least that can be done: each file is read, edited in memory, and written over itself. A
-//! crash, or a hunk that does not match in a later file, leaves some files changed and others not.
+//! Minimal work: each file is read, edited in memory, and overwritten. After a crash, or if a hunk in a later file does
+//! not match, some files are changed and others are not.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -15,24 +15,24 @@ use super::Contestant;
 use crate::bench::Failure;
 use crate::bench::material::Change;
 
-/// Size of the log: all that one change writes.
+/// Size of the log, which must hold everything that one change writes.
 const LOG_BYTES: usize = 64 << 20;
 const PAGE: usize = 4096;
 
-/// Open, read, edit, write.
+/// Contestant that opens, reads, edits and writes each file.
 pub(super) struct Plain {
     root: PathBuf,
 }
 
-/// In-place edits with the checks that actum makes besides: files are reached through no link, and
-/// hashed before and after.
+/// Contestant that edits in place with the additional checks of actum: no links are followed, and files are hashed
+/// before and after.
 pub(super) struct Checked {
     root: File,
 }
 
-/// Least work that survives a power cut: all new contents are written into a log and synced, then
-/// over the files. Then a note that it is done is synced. Two syncs, as actum makes them, but no
-/// way back, and a reader meanwhile sees half a file.
+/// Minimal work that survives a power cut. All new contents are written to a log and synced, then written over the
+/// files, and finally a completion note is synced. This needs two syncs, like actum, but cannot be undone, and
+/// concurrent readers may see a partial file.
 pub(super) struct Logged {
     root: PathBuf,
     log: File,
@@ -76,7 +76,7 @@ impl Checked {
 }
 
 impl Logged {
-    /// The log is zero-written and synced beforehand.
+    /// Creates the log. It is filled with zeros and synced beforehand.
     pub(super) fn enter(workspace: &Path) -> Result<Self, Failure> {
         let log = File::create(workspace.with_extension("log"))?;
         log.write_all_at(&vec![0; LOG_BYTES], 0)?;

@@ -1,4 +1,4 @@
-//! The engine, in this process: a parsed change set in, a run id out.
+//! Contestant that uses the engine in this process: it takes a parsed change set and returns a run id.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whole processes, as a user starts them: `actum`, `git`, GNU `patch`.
+//! Contestants that run whole processes, as a user would: `actum`, `git` and GNU `patch`.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,19 @@ use super::Contestant;
 use crate::bench::Failure;
 use crate::bench::material::Change;
 
-/// Surroundings of every process: no configuration of this machine's user, a diff to read, and a
-/// file for its output.
+/// Environment of every process: no user configuration of this machine, a diff to read, and a file for the output.
 #[derive(Clone)]
 pub(in crate::bench) struct Surroundings {
     home: PathBuf,
 }
 
 impl Surroundings {
-    /// Uses `home`, which exists, for the home directory, the diff and the messages.
+    /// Uses the existing directory `home` as the home directory, and for the diff and the messages.
     pub(in crate::bench) fn new(home: &Path) -> Self {
         Self { home: home.to_owned() }
     }
 
-    /// The change as a file. Written before the clock starts.
+    /// Path of the change as a diff file, which is written before the clock starts.
     pub(in crate::bench) fn diff(&self) -> PathBuf {
         self.home.join("change.diff")
     }
@@ -30,7 +29,7 @@ impl Surroundings {
         self.home.join("messages")
     }
 
-    /// A command for [`Surroundings::run`].
+    /// Returns a command for [`Surroundings::run`].
     pub(in crate::bench) fn command(
         &self,
         program: impl AsRef<Path>,
@@ -56,7 +55,7 @@ impl Surroundings {
         Ok(command)
     }
 
-    /// Runs a command whose messages matter only if it fails.
+    /// Runs a command, whose messages are used only if it fails.
     pub(in crate::bench) fn run(&self, command: &mut Command) -> Result<(), Failure> {
         let status =
             command.status().map_err(|error| format!("starting {}: {error}", shown(command)))?;
@@ -64,7 +63,7 @@ impl Surroundings {
             return Ok(());
         }
         let messages = std::fs::read_to_string(self.messages()).unwrap_or_default();
-        // The next failure shall not show these words.
+        // Clear the file, so that the next failure does not show these messages.
         drop(File::create(self.messages()));
         let is_cause = |line: &&str| line.starts_with("error") || line.starts_with("fatal");
         let words = messages.lines().find(is_cause).or_else(|| messages.lines().last());
@@ -73,7 +72,7 @@ impl Surroundings {
     }
 }
 
-/// Program and arguments, without the directories of this machine.
+/// Returns the program and its arguments, without directories of this machine.
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words = words.map(|word| {
@@ -84,7 +83,7 @@ fn shown(command: &Command) -> String {
     format!("`{}`", words.collect::<Vec<_>>().join(" "))
 }
 
-/// Processes that are run one after the other, the same ones each time; only the diff differs.
+/// Sequence of processes that is the same in each round, except for the diff.
 pub(super) struct Processes {
     apply: Vec<Command>,
     revert: Vec<Command>,
@@ -115,13 +114,13 @@ pub(super) fn actum(
     })
 }
 
-/// Files alone; nothing is committed.
+/// Changes only files, without a commit.
 pub(super) fn git_apply(
     workspace: &Path,
     surroundings: &Surroundings,
 ) -> Result<Processes, Failure> {
     let git = Shop { program: Path::new("git"), workspace, surroundings };
-    // Or it might take itself to be in a repository above, and skip every file.
+    // Otherwise git might use a repository in a parent directory and skip every file.
     git.run(&["init", "--quiet", "--template="])?;
     Ok(Processes {
         apply: vec![git.command_on_diff(&["apply"])?],
@@ -130,7 +129,7 @@ pub(super) fn git_apply(
     })
 }
 
-/// Files, index and history: the nearest that git has to a transaction.
+/// Changes the files, the index and the history, which is git's closest equivalent of a transaction.
 pub(super) fn git_commit(
     workspace: &Path,
     surroundings: &Surroundings,
@@ -172,7 +171,7 @@ pub(super) fn gnu_patch(
     })
 }
 
-/// Makes the commands of one program in one workspace.
+/// Builds the commands of one program in one workspace.
 struct Shop<'a> {
     program: &'a Path,
     workspace: &'a Path,
@@ -186,7 +185,7 @@ impl Shop<'_> {
         Ok(command)
     }
 
-    /// The command with the diff as the last argument.
+    /// Returns the command with the diff as the last argument.
     fn command_on_diff(&self, arguments: &[&str]) -> Result<Command, Failure> {
         let mut command = self.command(arguments)?;
         command.arg(self.surroundings.diff());

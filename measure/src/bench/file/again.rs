@@ -1,4 +1,4 @@
-//! A task that was carried out is requested again, as a whole process.
+//! Repeats the request for a completed task, as a whole process.
 
 use std::fs::write;
 

@@ -1,4 +1,4 @@
-//! A large file is copied, as whole processes, durably.
+//! Copies a large file durably, as whole processes.
 
 use std::fs::remove_file;
 use std::process::{Command, Stdio};
@@ -13,9 +13,9 @@ use crate::bench::rounds::sync;
 
 const CP: &str = "`cp` + `sync FILE`";
 const RUN: &str = "`actum file run`, FILE_COPY";
-/// Bar: the time as a multiple of that of cp. It is 0.8 of its speed.
+/// Limit of the time as a multiple of that of cp. It corresponds to 0.8 of cp's speed.
 const TIMES_MAX: f64 = 1.25;
-/// Pause of the disk before each round.
+/// Pause before each round in which the disk can settle.
 const REST: Duration = Duration::from_secs(1);
 
 pub(super) fn contests(
@@ -69,7 +69,7 @@ fn race_copies(
                 settle_disk()?;
                 let taken = executor.run_task()?;
                 remove_file(base.join("copy"))?;
-                // The next run removes the second link to the copy, and so frees its space.
+                // The next run removes the second link to the copy, which frees its space.
                 executor.write_manifest("FILE_COPY", "small", Some("small-copy"))?;
                 executor.run_task()?;
                 remove_file(base.join("small-copy"))?;

@@ -1,4 +1,4 @@
-//! A place where file tasks are allowed: base directory, keys, lease.
+//! Environment in which file tasks are allowed: a base directory, keys and a lease.
 
 use std::cell::Cell;
 use std::fs::{OpenOptions, create_dir_all, write};
@@ -13,23 +13,23 @@ use serde_json::json;
 use crate::bench::Failure;
 use crate::bench::race::time;
 
-/// Agent that the lease is for.
+/// Agent to which the lease is granted.
 pub(super) const AGENT: &str = "bench";
 
-/// Runs file tasks of an agent, in a base directory and with a ledger of its own.
+/// Executor of an agent's file tasks, with its own base directory and ledger.
 pub(super) struct Executor {
     program: PathBuf,
-    /// Configuration in the home directory that the system knows.
+    /// Configuration in the home directory that the password database names.
     configuration: PathBuf,
     home: PathBuf,
-    /// Base directory.
+    /// Base directory of the file tasks.
     pub(super) base: PathBuf,
     /// Number of the next task.
     tasks: Cell<u64>,
 }
 
 impl Executor {
-    /// Makes the directories, writes the operator's policy, and grants a lease.
+    /// Creates the directories, writes the operator's policy, and grants a lease.
     pub(super) fn make(
         home: &Path,
         program: PathBuf,
@@ -63,12 +63,12 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Home of ledger and keys.
+    /// Path of the home of the ledger and keys.
     pub(super) fn actum_home(&self) -> PathBuf {
         self.home.join("home")
     }
 
-    /// The lease, as it was granted.
+    /// Path of the lease as it was granted.
     pub(super) fn lease(&self) -> PathBuf {
         self.home.join("lease")
     }
@@ -87,7 +87,7 @@ impl Executor {
         })
     }
 
-    /// Writes a file of text.
+    /// Writes a text file.
     pub(super) fn put_text(&self, name: &str, megabytes: usize) -> Result<(), Failure> {
         let line = b"2026-01-05T10:11:12Z service=web level=info path=/items/4711 status=200\n";
         self.put(name, megabytes, || line.iter().copied().cycle().take(1_000_000).collect())
@@ -125,14 +125,14 @@ impl Executor {
         Ok(write(self.home.join("manifest.json"), serde_json::to_vec(&manifest)?)?)
     }
 
-    /// Command that runs the task of the manifest.
+    /// Returns the command that runs the task of the manifest.
     pub(super) fn command(&self) -> Command {
         let mut command = self.actum(&["file", "run", "../manifest.json", "--lease", "../lease"]);
         command.args(["--agent", AGENT]);
         command
     }
 
-    /// Runs the task of the manifest.
+    /// Runs the task of the manifest, and returns the time it took.
     pub(super) fn run_task(&self) -> Result<Duration, Failure> {
         let mut command = self.command();
         time(|| finish(&mut command))
@@ -154,7 +154,7 @@ impl Executor {
     }
 }
 
-/// Runs a command. An error has the first line of its messages.
+/// Runs a command. On failure, the error contains the first line of its messages.
 pub(super) fn finish(command: &mut Command) -> Result<(), Failure> {
     let output = command.stderr(Stdio::piped()).output()?;
     if output.status.success() {

@@ -1,5 +1,4 @@
-//! Time to read a lease, verify it, ask the ledger for its blocks, and judge whether it allows a
-//! task.
+//! Time to read a lease, verify it, query the ledger for its blocks, and decide whether it allows a task.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -60,7 +59,7 @@ fn now() -> Timestamp {
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Does all the work from the text of a lease to the answer that it allows a copy.
+/// Authorises a copy from the text of a lease, which includes all work up to the decision.
 fn authorise(records: &Records, executor: &Executor, text: &[u8]) -> Result<(), Failure> {
     let lease = RequestLease::present_in(&Token::read(text)?, records)?;
     let request = Request {

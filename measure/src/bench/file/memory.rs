@@ -1,4 +1,4 @@
-//! Peak memory of the host and the child of a copy, by the size of the file.
+//! Peak memory of the host and the child process of a copy, for several file sizes.
 
 use std::fs::{read_to_string, remove_file};
 

@@ -1,4 +1,4 @@
-//! The page that a full run writes.
+//! Page of the file benchmark, which a full run writes.
 
 use super::Results;
 use super::memory::Peak;
@@ -6,7 +6,7 @@ use crate::bench::contest;
 use crate::bench::format::mebibytes;
 use crate::bench::tables::markdown;
 
-/// Bar for the memory of the child, in MiB.
+/// Limit for the memory of the child, in MiB.
 const CHILD_MEBIBYTES_MAX: u64 = 32;
 
 const HEAD: &str = "\

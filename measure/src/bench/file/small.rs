@@ -1,4 +1,4 @@
-//! One small file is moved, copied and deleted, as whole processes.
+//! Moves, copies and deletes one small file, as whole processes.
 
 use std::fs::{remove_file, write};
 

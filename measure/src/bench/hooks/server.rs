@@ -1,4 +1,4 @@
-//! The MCP server as a client sees it.
+//! MCP server as seen by a client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Failure;
 
-/// A server that is running; it ends with its input.
+/// Running server, which exits at the end of its input.
 pub(super) struct Server {
     child: Child,
     input: Option<ChildStdin>,
@@ -35,7 +35,7 @@ impl Server {
         Ok(input.write_all(format!("{message}\n").as_bytes())?)
     }
 
-    /// Sends a request, and waits for its result.
+    /// Sends a request and waits for its result.
     pub(super) fn request(&mut self, method: &str, parameters: &Value) -> Result<Value, Failure> {
         self.id += 1;
         let id = self.id;

@@ -1,4 +1,4 @@
-//! Appends, one after another and many at once.
+//! Appends, both sequential and concurrent.
 
 use std::cell::Cell;
 use std::fs::remove_dir_all;
@@ -15,18 +15,18 @@ use super::{Bar, Contest};
 use crate::bench::Failure;
 use crate::bench::race::{Contestant, race, time};
 
-/// Appends of one round.
+/// Number of appends in one round.
 const APPENDS: u32 = 100;
-/// Appends of each client in one round.
+/// Number of appends by each client in one round.
 const OF_CLIENT: u32 = 8;
 const CLIENTS: u32 = 64;
-/// Processes that come one after another in one round.
+/// Number of sequential processes in one round.
 const VISITS: u32 = 20;
 const LEDGER: &str = "ledger";
 const MANY: &str = "64 clients";
 const LONG: &str = "a long ledger";
 
-/// Source of unused numbers of runs.
+/// Generator of unused run numbers.
 struct Numbers(Cell<u64>);
 
 impl Numbers {
@@ -135,7 +135,7 @@ pub(super) fn clients(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// Appending to the ledger in `long` and to one of 1,000 entries.
+/// Compares appending to the ledger in `long` with appending to one of 1,000 entries.
 pub(super) fn length(long: &Path, short: &Path, rounds: usize) -> Result<Contest, Failure> {
     let numbers = Numbers(Cell::new(1 << 40));
     super::material::fill(short, 1000)?;
@@ -164,7 +164,7 @@ pub(super) fn length(long: &Path, short: &Path, rounds: usize) -> Result<Contest
     })
 }
 
-/// Times visits that open the ledger, append both entries of a run, and close it.
+/// Times short sessions that open the ledger, append both entries of a run, and close it.
 pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     let numbers = Cell::new(0);
     let visits = |pages: u32| {
@@ -176,7 +176,7 @@ pub(super) fn pages(home: &Path, rounds: usize) -> Result<Contest, Failure> {
             let visit = |number| {
                 let mut store = open(&directory, options)?;
                 let run = sample(number);
-                // The one entry is appended behind all existing ones.
+                // The first entry is appended after all existing ones, so its index is the current size.
                 let started = store.size()?;
                 for entry in [run.started()?, run.done(Status::Succeeded, started)?] {
                     for result in store.append(&[vec![Prepared::new(entry)?]])? {

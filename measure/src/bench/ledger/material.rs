@@ -1,4 +1,4 @@
-//! Entries of about 1 KiB, and ledgers full of them.
+//! Entries of about 1 KiB, and ledgers filled with them.
 
 use std::fs::create_dir_all;
 use std::path::Path;
@@ -10,23 +10,23 @@ use actum_ledger::{Ledger, LedgerError, Log, NewEntry, Prepared, Store};
 
 use crate::bench::Failure;
 
-/// Makes the body of an `EFFECT_STARTED` 1 KiB long, about.
+/// Length of a label that makes the body of an `EFFECT_STARTED` about 1 KiB long.
 const LABEL_BYTES: usize = 110;
-/// Runs of one transaction when a ledger is filled.
+/// Number of runs in one transaction while a ledger is filled.
 const TOGETHER: u64 = 100;
 const WORKSPACES: u64 = 7;
 
-/// The run of this number.
+/// Returns the run with this number.
 pub(super) fn sample(number: u64) -> SampleRun {
     SampleRun { label_bytes: LABEL_BYTES, ..SampleRun::numbered(number, number % WORKSPACES) }
 }
 
-/// The start of the run of this number, with the document that it names.
+/// Returns the start of the run with this number, together with the document that it names.
 pub(super) fn started(number: u64) -> Result<NewEntry, Failure> {
     Ok(sample(number).started()?)
 }
 
-/// Opens the ledger in a directory, and makes both if they are missing.
+/// Opens the ledger in a directory, and creates both if they are missing.
 pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteStore, Failure> {
     create_dir_all(directory)?;
     let mut first =
@@ -34,7 +34,7 @@ pub(super) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     Ok(SqliteStore::open(directory, options, &mut first)?)
 }
 
-/// Opens the store behind the thread that writes. No checkpoints are signed: that needs keys.
+/// Opens the store behind the writer thread. No checkpoints are signed, because that would require keys.
 pub(super) fn ledger(directory: &Path) -> Ledger {
     let directory = directory.to_owned();
     let open = move || {
@@ -45,7 +45,7 @@ pub(super) fn ledger(directory: &Path) -> Ledger {
     Ledger::over(Box::new(open), Box::new(|| Err(LedgerError::Stopped)))
 }
 
-/// Fills a ledger with runs that began and ended.
+/// Fills a ledger with completed runs.
 pub(super) fn fill(directory: &Path, entries: u64) -> Result<(), Failure> {
     let mut store = open(directory, SqliteOptions::default())?;
     let mut number = 0;

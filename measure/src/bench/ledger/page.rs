@@ -1,4 +1,4 @@
-//! The page that a full run writes.
+//! Page of the ledger benchmark, which a full run writes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -45,7 +45,7 @@ $ cargo xtask bench ledger --only slowest --seconds 10
   place in the ledger.
 ";
 
-/// Time limit of `actum log`.
+/// Time limit for `actum log`.
 const LOG_MAX: Duration = Duration::from_millis(100);
 
 pub(super) fn render(results: &Results) -> String {
@@ -88,7 +88,7 @@ fn row(finish: &Finish, first: Option<Duration>) -> Vec<String> {
     row
 }
 
-/// A promise in words, and whether the median keeps it.
+/// Returns the promise in words, and whether the median keeps it.
 fn promise(contest: &Contest, bar: &Bar) -> String {
     let Bar { who, must, aim } = bar;
     let first = contest.finishes.first();

@@ -1,5 +1,5 @@
-//! Baseline with the same rows in the same kind of database, without a Merkle tree, a fair lock, a
-//! thread of its own or checks. It is the simplest program that only keeps them.
+//! Baseline that stores the same rows in the same kind of database. It has no Merkle tree, no fair lock, no writer
+//! thread and no checks, so it is the simplest program that keeps the rows.
 
 use std::fs::create_dir_all;
 use std::path::Path;
@@ -60,7 +60,7 @@ impl Plain {
         Ok(Self { connection, pages: pages.into() })
     }
 
-    /// Puts the start of a run and its document into a durable transaction.
+    /// Stores the start of a run and its document in a durable transaction.
     pub(super) fn put(&self, entry: &NewEntry) -> Result<(), Failure> {
         let facts = EntryFacts::parse(entry.kind, &entry.body)?;
         let (run, workspace) = (facts.run.ok_or("no run")?, facts.workspace.ok_or("no workspace")?);
@@ -87,7 +87,7 @@ impl Plain {
         Ok(())
     }
 
-    /// Shortens the log of the database as the ledger does.
+    /// Truncates the database's write-ahead log, as the ledger does.
     pub(super) fn tidy(&self) -> Result<(), Failure> {
         let run = |sql| {
             let mut ask = self.connection.prepare_cached(sql)?;

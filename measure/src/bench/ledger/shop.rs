@@ -1,4 +1,4 @@
-//! A workspace whose runs are recorded in a ledger, and the time of `actum log` there.
+//! Workspace whose runs are recorded in a ledger, and the time that `actum log` takes there.
 
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::bench::Failure;
 use crate::bench::contestant::Surroundings;
 use crate::bench::race::{Contestant, Finish, race, time};
 
-/// Number of runs: as many as `actum log` lists, and then some.
+/// Number of runs, which is slightly more than `actum log` lists.
 const RUNS: u32 = 25;
 
-/// A workspace, and a home of its own for ledger and keys.
+/// Workspace with its own home for the ledger and keys.
 pub(super) struct Shop {
     program: PathBuf,
     surroundings: Surroundings,
@@ -21,7 +21,7 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    /// Makes both, with one run.
+    /// Creates a workspace and a ledger home, with one run.
     pub(super) fn open(program: &Path, directory: &Path) -> Result<Self, Failure> {
         let (home, workspace) = (directory.join("home"), directory.join("workspace"));
         create_dir_all(&home)?;
@@ -33,12 +33,12 @@ impl Shop {
         Ok(shop)
     }
 
-    /// Path of its ledger.
+    /// Returns the path of the ledger.
     pub(super) fn ledger(&self) -> PathBuf {
         self.home.join(".local/share/actum/tenants/default")
     }
 
-    /// Makes more runs, and a checkpoint over all entries.
+    /// Makes more runs, and a checkpoint that covers all entries.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         (0..RUNS).try_for_each(|_| self.apply())?;
         self.run(&["ledger", "checkpoint"])
@@ -63,7 +63,7 @@ impl Shop {
     }
 }
 
-/// Whole processes: one that does nothing, and `actum log` with a short ledger and with a long one.
+/// Times whole processes: one that does nothing, and `actum log` with a short and a long ledger.
 pub(super) fn log(short: &Shop, long: &Shop, rounds: usize) -> Vec<Finish> {
     let of = |shop: &Shop, arguments: &[&str]| -> Result<Duration, Failure> {
         time(|| shop.run(arguments))

@@ -1,4 +1,4 @@
-//! 64 clients for a minute: no client waits long.
+//! 64 clients that append for a minute, to check that no client waits long.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use crate::bench::Failure;
 
 const CLIENTS: u64 = 64;
 
-/// Result of the minute.
+/// Result of the crowd measurement.
 pub(super) struct Crowd {
     pub(super) seconds: u64,
-    /// All times, shortest first.
+    /// All append times, shortest first.
     pub(super) times: Vec<Duration>,
     /// Appends of the client with the fewest, and of the one with the most.
     pub(super) fewest: usize,

@@ -1,4 +1,4 @@
-//! Number of waits of an append for the disk, counted by strace.
+//! Number of times that an append waits for the disk, counted with strace.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
@@ -14,13 +14,13 @@ use crate::bench::syscalls::{Counts, SYNCS, counts};
 const FEW: u64 = 100;
 const MANY: u64 = 1100;
 
-/// Counted waits.
+/// Counted syncs and system calls.
 pub(super) struct Syncs {
-    /// Waits of each append, those for shortening the log of the database included.
+    /// Number of syncs for each append, including those for truncating the database's log.
     pub(super) each: BTreeMap<&'static str, f64>,
-    /// Waits of a process that appends twice to an existing ledger.
+    /// Number of syncs in a process that appends twice to an existing ledger.
     pub(super) short: BTreeMap<&'static str, f64>,
-    /// All system calls of an append.
+    /// Number of all system calls for each append.
     pub(super) calls: f64,
 }
 

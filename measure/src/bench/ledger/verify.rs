@@ -1,4 +1,4 @@
-//! Number of entries verified in a second.
+//! Number of entries that are verified per second.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::bench::race::{Contestant, Finish, race, time};
 /// Result of a verification.
 pub(super) struct Rate {
     pub(super) entries: u64,
-    /// Mean size of a body.
+    /// Mean size of an entry's body.
     pub(super) bytes: u64,
-    /// Hashing the same number of bytes, as a measure of the machine: on one processor, and on all;
-    /// and verifying.
+    /// Times of hashing the same number of bytes on one processor and on all of them, as a reference for the machine,
+    /// and of verifying.
     pub(super) finishes: Vec<Finish>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn measure(directory: &Path, rounds: usize) -> Result<Rate, Failure> 
             Contestant::new("verifying", || {
                 let view = open()?;
                 time(|| {
-                    // Signatures are measured elsewhere; here a checkpoint covers all receipts.
+                    // Signatures are measured elsewhere. Here, a checkpoint covers all receipts.
                     let mut checks = Checks {
                         note: &mut |_| Ok(()),
                         entry: &mut |_, _| Ok(()),
@@ -71,7 +71,7 @@ pub(super) fn measure(directory: &Path, rounds: usize) -> Result<Rate, Failure> 
 }
 
 impl Rate {
-    /// Entries a second.
+    /// Returns the number of entries per second.
     pub(super) fn of(&self, time: Duration) -> f64 {
         self.entries as f64 / time.as_secs_f64()
     }

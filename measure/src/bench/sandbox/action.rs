@@ -1,5 +1,5 @@
-//! Actions as whole processes: a change of a file beside `actum apply`, and a package beside a bare start of Node.js in
-//! the sandbox.
+//! Actions as whole processes: compares a change of a file with `actum apply`, and a package with a direct start of
+//! Node.js in the sandbox.
 
 use std::fs::{Permissions, create_dir_all, set_permissions, write};
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,7 @@ const APPLY: &str = "`apply`";
 const ACTION: &str = "`action run` of `apply_changeset`";
 const NODE: &str = "`sandbox run -- node -e 0`";
 const PACKAGE: &str = "`action run` of a package";
-/// A package that comes with actum.
+/// Name of a package that is bundled with actum.
 const NAME: &str = "bump_version";
 const CHANGE: &str = "--- a/file.txt\n+++ b/file.txt\n@@ -1 +1 @@\n-one\n+two\n";
 

@@ -1,4 +1,4 @@
-//! A command that reads and writes many files: cargo builds a crate.
+//! Command that reads and writes many files: cargo builds a crate.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -15,12 +15,12 @@ use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const MODULES: usize = 12;
-/// Functions in each module.
+/// Number of functions in each module.
 const FUNCTIONS: usize = 3;
 const SCRATCH: u64 = 256 << 20;
 const LOWER: &str = "tier L";
 const UPPER: &str = "tier N";
-/// All three find home and the registry in a directory of their own for temporary files.
+/// Build script. All three contestants find the home and the registry in their own directory for temporary files.
 const SCRIPT: &str = "export HOME=\"$TMPDIR\" CARGO_HOME=\"$TMPDIR/cargo\"\n\
                       exec \"$0\" build --offline --quiet";
 
@@ -43,7 +43,7 @@ pub(super) fn contest(home: &Path, rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// A crate, and the means to build it.
+/// Crate, and the means to build it.
 pub(super) struct Site {
     pub(super) place: PathBuf,
     pub(super) sysroot: PathBuf,
@@ -51,7 +51,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Puts the crate at a place.
+    /// Creates the crate at this path.
     pub(super) fn put(place: &Path) -> Result<Self, Failure> {
         put_crate(place)?;
         let sysroot = sysroot()?;
@@ -77,7 +77,7 @@ impl Site {
         self.words().into_iter().map(OsString::from).collect()
     }
 
-    /// Command line that builds it, as texts.
+    /// Returns the words of the command line that builds the crate.
     pub(super) fn words(&self) -> Vec<String> {
         let cargo = self.sysroot.join("bin/cargo").display().to_string();
         let words = ["/bin/sh", "-c", SCRIPT].map(str::to_owned);
@@ -110,7 +110,7 @@ impl Site {
         taken
     }
 
-    /// Removes the built files, whose presence shows that something was built.
+    /// Removes the built files, whose presence shows that a build took place.
     pub(super) fn clear(&self) -> Result<(), Failure> {
         let target = self.place.join("target");
         if !target.join("debug/libbuilt.rlib").is_file() {
@@ -120,7 +120,7 @@ impl Site {
     }
 }
 
-/// Directory of the toolchain itself, and not of its stand-in in `PATH`.
+/// Returns the directory of the toolchain itself, not of its proxy in `PATH`.
 fn sysroot() -> Result<PathBuf, Failure> {
     let output = Command::new("rustc").args(["--print", "sysroot"]).current_dir("/").output()?;
     let sysroot = PathBuf::from(String::from_utf8(output.stdout)?.trim()).canonicalize()?;

@@ -1,4 +1,4 @@
-//! `actum exec` as a whole process, beside `actum sandbox run` and beside the plain command.
+//! Compares `actum exec`, as a whole process, with `actum sandbox run` and with the plain command.
 
 use std::fs::{create_dir_all, remove_dir_all, write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const FILES: usize = 10_000;
-/// Files in one directory.
+/// Number of files in one directory.
 const TOGETHER: usize = 100;
 const SANDBOX: &str = "`sandbox run -- true`";
 const TRUE: &str = "`exec -- true`";
@@ -20,10 +20,10 @@ const MANY: &str = "`exec`, 1,000 files changed";
 const PLAIN: &str = "plain";
 const EXEC: &str = "`exec`, `target` a cache";
 
-/// The program, in a workspace of its own, and with homes of its own.
+/// Program with its own workspace and home directories.
 pub(super) struct Shop<'a> {
     program: &'a Path,
-    /// The operator's, in the home directory that the system knows.
+    /// Operator's configuration, in the home directory that the password database names.
     configuration: &'a Path,
     pub(super) home: PathBuf,
     pub(super) workspace: PathBuf,
@@ -73,7 +73,7 @@ pub(super) fn finished(command: &mut Command) -> Result<(), Failure> {
     Err(format!("it ended with {}: {}", output.status, stderr.lines().next().unwrap_or("")).into())
 }
 
-/// Measures in a workspace of many files: the cost of `exec` besides the sandbox, and what it
+/// Measures the cost of `exec` beyond that of the sandbox, in a workspace of many files, and the factors that it
 /// depends on.
 pub(super) fn contests(
     program: &Path,
@@ -116,7 +116,7 @@ pub(super) fn contests(
     }])
 }
 
-/// A build whose output directory is declared as a cache.
+/// Measures a build whose output directory is declared as a cache.
 pub(super) fn build(
     program: &Path,
     configuration: &Path,

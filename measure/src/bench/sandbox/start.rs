@@ -1,4 +1,4 @@
-//! The start of a command that does nothing.
+//! Time to start a command that does nothing.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -13,10 +13,10 @@ use crate::bench::options::Starter;
 use crate::bench::race::{Contestant, Finish, race, time};
 use crate::bench::{Failure, packages};
 
-/// A user number without an account.
+/// User id without an account.
 const USER: u32 = 12345;
 const TRUE: &str = "/bin/true";
-/// Arguments of bubblewrap for the same: namespaces, the programs of the system, /proc and /dev.
+/// Arguments that give bubblewrap the equivalent sandbox: namespaces, the system's programs, `/proc` and `/dev`.
 const BUBBLEWRAP: [&str; 19] = [
     "--unshare-all",
     "--die-with-parent",
@@ -42,8 +42,7 @@ const LOWER: &str = "tier L";
 const UPPER: &str = "tier N";
 const OTHER: &str = "bubblewrap";
 
-/// Measures as the user who runs this, and if that is root, as an ordinary one too: each in a
-/// process of its own.
+/// Measures the start as the current user and, if that is root, also as an ordinary user, each in a separate process.
 pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
     let as_root = packages::is_root();
     let users: &[Option<u32>] = if as_root { &[None, Some(USER)] } else { &[None] };
@@ -64,7 +63,7 @@ pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
 }
 
 fn in_child(rounds: usize, user: Option<u32>) -> Result<Vec<Finish>, Failure> {
-    // The other user may not be allowed into the directory of this program.
+    // The other user may not have access to the directory of this program.
     let mut command = Command::new("/proc/self/exe");
     command.arg("bench-starter").arg(rounds.to_string()).current_dir("/").stderr(Stdio::inherit());
     if let Some(user) = user {
@@ -77,7 +76,7 @@ fn in_child(rounds: usize, user: Option<u32>) -> Result<Vec<Finish>, Failure> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Starts `true` in turns, and prints the times.
+/// Starts `true` alternately in each way, and prints the times.
 pub(crate) fn run(starter: &Starter) -> Outcome {
     let plan = |tier| super::system().plan(&super::host(tier));
     let (lower, upper) = (plan(Tier::L)?, plan(Tier::N)?);

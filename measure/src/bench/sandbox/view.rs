@@ -1,4 +1,4 @@
-//! A view of a large workspace with many staged changes.
+//! View of a large workspace with many staged changes.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -16,15 +16,15 @@ use crate::bench::race::{Contestant, race, time};
 
 const FILES: usize = 10_000;
 const STAGED: usize = 1000;
-/// Files in one directory.
+/// Number of files in one directory.
 const TOGETHER: usize = 100;
-/// Limit of the changes of a command, in bytes.
+/// Maximum size of the changes a command may make, in bytes.
 const MAX: u64 = 256 << 20;
 const READY: &str = "a view, 1,000 files staged";
 const LIST_NOTHING: &str = "`changes()` after `true`";
 const LIST_MUCH: &str = "`changes()` after 1,000 files were rewritten";
 
-/// Measures the start on the view, and the list of the changes.
+/// Measures the start of a command on the view, and the listing of the changes.
 pub(super) fn contests(home: &Path, rounds: usize) -> Result<Vec<Contest>, Failure> {
     let base = home.join("workspace");
     let text = b"a line of text in a file of a workspace\n".repeat(100);
@@ -62,7 +62,7 @@ pub(super) fn contests(home: &Path, rounds: usize) -> Result<Vec<Contest>, Failu
         ],
         rounds,
     );
-    // Every tenth file beginning with the second, none of them staged.
+    // Every tenth file, starting with the second. None of them is staged.
     let script = "for file in */*1.txt; do echo new > $file; done";
     let found = RefCell::new(Vec::new());
     let listed = race(
@@ -95,7 +95,7 @@ fn path_of(index: usize) -> String {
     format!("directory-{}/file-{index}.txt", index / TOGETHER)
 }
 
-/// The time of the list alone.
+/// Measures only the time to list the changes.
 fn listing(
     plan: &Plan,
     command: &[&str],

@@ -1,4 +1,4 @@
-//! One value of a JSON file of 10 MB is changed, and nothing else in it.
+//! Measures the change of one value in a JSON file of 10 MB.
 
 use std::hint::black_box;
 
@@ -58,7 +58,7 @@ pub(super) fn contest(rounds: usize) -> Result<Contest, Failure> {
     })
 }
 
-/// Records, each on a line of its own that ends so.
+/// Returns a document of records. Each record is on a line that ends with `end`.
 fn document(end: &str) -> String {
     let mut text = "{\n  \"records\": [\n".to_owned();
     let mut number = 0;

@@ -1,4 +1,4 @@
-//! Peak memory of a task, by the number of its files.
+//! Peak memory of a task, by number of files.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) struct Peak {
     pub(super) peak_kib: u64,
 }
 
-/// Plans that edit so many files of a megabyte.
+/// Measures plans that edit this number of files of one megabyte each.
 pub(super) fn peaks(place: &Path, program: &Path) -> Result<Vec<Peak>, Failure> {
     let stock = Stock::of_megabytes(100);
     let desk = Fixture::make(place, program, &stock)?;

@@ -1,4 +1,4 @@
-//! The page that a full run writes.
+//! Benchmark page written by a full run.
 
 use super::Results;
 use super::memory::Peak;

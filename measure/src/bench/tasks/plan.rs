@@ -1,4 +1,4 @@
-//! Plans, and the workspaces in which they are carried out.
+//! Plans, and the workspaces in which they run.
 
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::bench::race::{Contestant, race, time};
 
 const LINT: &str = "`actum plan lint`";
 const VERSION: &str = "`actum --version`";
-/// Lines of a plan for each of its actions, and such actions.
+/// Number of plan lines for each action, and number of such actions.
 const LINES: usize = 10;
 const ACTIONS: usize = 1000;
-/// The files that they edit.
+/// Number of files that the actions edit.
 const FILES: usize = 100;
 
-/// A workspace with files, and documents beside it.
+/// Workspace with files, and the task documents next to it.
 pub(super) struct Fixture {
     program: PathBuf,
     directory: PathBuf,
@@ -41,7 +41,7 @@ impl Fixture {
         Ok(desk)
     }
 
-    /// Puts a plan there, and its envelope.
+    /// Writes a plan and its envelope to the fixture.
     pub(super) fn put(&self, plan: &Value) -> Result<(), Failure> {
         let plan = serde_json::to_vec_pretty(plan)?;
         let envelope = json!({
@@ -65,7 +65,7 @@ impl Fixture {
         self.call(&["rollback", "task"])
     }
 
-    /// The command that carries the task out, to be watched.
+    /// Returns the command that carries out the task, so that the caller can observe the process.
     pub(super) fn command(&self) -> Result<std::process::Command, Failure> {
         let mut command = self.surroundings.command(&self.program, &self.workspace)?;
         command.args(["run", "../task.json"]);
@@ -78,7 +78,7 @@ impl Fixture {
     }
 }
 
-/// An action for each file.
+/// Returns a plan with one action for each file of the change.
 pub(super) fn of_change(change: &ChangeSet) -> Value {
     let action = |(index, patch): (usize, &actum_edit::Patch)| {
         json!({
@@ -92,7 +92,7 @@ pub(super) fn of_change(change: &ChangeSet) -> Value {
     json!({ "action_plan": actions, "plan_id": "plan" })
 }
 
-/// A plan of 10,000 lines is linted.
+/// Measures the linting of a plan with 10,000 lines.
 pub(super) fn lint(directory: &Path, program: &Path, rounds: usize) -> Result<Contest, Failure> {
     create_dir_all(directory)?;
     let stock = Stock::of_files(FILES);

@@ -1,4 +1,4 @@
-//! Writes a change as a change set in JSON: hunks of text, and new files.
+//! Writes a change as a JSON change set with text hunks and new files.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     for change in &material.changes {
         let Some(text) = change.text() else { continue };
         let (old, new) = match text.kind {
-            // A new file without lines has no hunk; one in place of a deleted file would need the
-            // deletion, which this format does not know.
+            // A new empty file has no hunk. An empty file that replaces a deleted one would need a deletion, which this format
+            // cannot express.
             TextKind::Added { new: "" } => continue,
             TextKind::Added { .. } if !material.old.has_room_for(&change.path) => continue,
             TextKind::Added { new } => ("", new),

@@ -1,4 +1,4 @@
-//! Writes a change as a patch of the tool `apply_patch`, which the agent Codex writes.
+//! Writes a change as a patch for `apply_patch`, the tool used by the agent Codex.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(super) fn write(material: &Material) -> Written {
             patch.change_file(change);
         }
     }
-    // Deletions make room for additions.
+    // Deletions come first, to make room for additions.
     let Patch { deleted, updated, added, paths } = patch;
     let text = ["*** Begin Patch\n", &deleted, &updated, &added, "*** End Patch\n"].concat();
     Written { text: text.into_bytes(), paths }
@@ -58,8 +58,7 @@ impl Patch {
         self.paths.insert(change.path.clone());
     }
 
-    /// A file that moves and changes. One that only moves has nothing to show, and is deleted and
-    /// added.
+    /// Writes a file that was both moved and changed. A file that was only moved has no hunks, so it is deleted and added.
     fn move_file(&mut self, from: &Change, to: &Change) {
         let (Kind::Deleted { old }, Kind::Added { new }) = (&from.kind, &to.kind) else { return };
         let Some((from_path, to_path)) = shown(&from.path).zip(shown(&to.path)) else { return };
@@ -77,18 +76,18 @@ impl Patch {
     }
 }
 
-/// A path as a line can hold it.
+/// Returns the path as text if it fits on one line.
 fn shown(path: &[u8]) -> Option<&str> {
     let path = std::str::from_utf8(path).ok()?;
     (path.trim() == path && !path.contains(['\n', '\r'])).then_some(path)
 }
 
-/// The hunks of a file, each of which fits in one place.
+/// Returns the hunks of a file, each of which fits in only one place.
 fn update(old: &str, new: &str) -> String {
     let mut text = String::new();
     for place in places(old, new) {
         text += "@@\n";
-        // All of a place in one hunk, which is the only one of its lines.
+        // One hunk contains the complete place, because only the complete place is unique.
         for hunk in hunks(place.old.as_bytes(), place.new.as_bytes(), u32::MAX) {
             text += &String::from_utf8_lossy(&hunk.body);
         }

@@ -1,4 +1,4 @@
-//! Writes a change as edits in JSON: in a file, a text that occurs once is replaced by another.
+//! Writes a change as JSON edits, each of which replaces a text that occurs once in its file.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     for change in &material.changes {
         let Some(text) = change.text() else { continue };
         match text.kind {
-            // Nothing can be found in an empty file.
+            // An empty file contains no text to be found.
             TextKind::Modified { old: "", .. } | TextKind::Added { .. } => continue,
             TextKind::Modified { old, new } => edits.extend(edits_of(text.path, old, new)),
         }
@@ -36,8 +36,8 @@ pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     Ok(Written { text: serde_json::to_vec(&Document { edits })?, paths })
 }
 
-/// Returns the edits of a file. Each finds its text once in the result of those before it; if that
-/// is impossible, one edit replaces all.
+/// Returns the edits of a file. The old text of each edit must occur exactly once in the result of the edits before it. If that is
+/// impossible, one edit replaces the entire file.
 fn edits_of<'a>(path: &'a str, old: &'a str, new: &'a str) -> Vec<Edit<'a>> {
     let mut content = old.to_owned();
     let mut edits = Vec::new();
@@ -81,7 +81,7 @@ mod tests {
     fn edit_made_ambiguous_by_an_earlier_one_becomes_a_whole_file_edit() {
         let far = "-\n".repeat(20);
         let old = format!("a\nb\nc\nd\n{far}1\n2\n3\n4\n5\n6\n7\n");
-        // The first edit makes a second place like that of the last.
+        // The first edit creates a second place that looks like that of the last edit.
         let new = format!("1\n2\n3\n4\n5\n6\n7\n{far}1\n2\n3\nfour\n5\n6\n7\n");
         let edits = edits_of("a", &old, &new);
         assert_eq!(edits, [Edit { path: "a", old_string: &old, new_string: &new }]);

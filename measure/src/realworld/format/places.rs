@@ -1,15 +1,14 @@
-//! Places in which two texts differ, each with as many lines around it as make it the only such
-//! place in the old text.
+//! Differing places of two texts, each with enough surrounding lines to be unique in the old text.
 
 use std::ops::Range;
 
 use actum_edit::LineHunk;
 use actum_edit::line_diff::{CONTEXT_LINES, hunks};
 
-/// A text with more places gets fewer and larger ones.
+/// Maximum number of places. If there are more, they are merged into fewer and larger ones.
 const PLACES_MAX: usize = 200;
 
-/// Whole lines that are replaced by others.
+/// Whole lines of the old text, and the lines that replace them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place<'a> {
     pub(super) old: &'a str,
@@ -17,7 +16,7 @@ pub(super) struct Place<'a> {
     pub(super) end: End,
 }
 
-/// End of the old text: that of the file or of a place.
+/// Boundary at the end of the old text: the end of the file or of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     OfText,
@@ -30,14 +29,13 @@ struct Text<'a> {
     starts: Vec<usize>,
 }
 
-/// Differing lines, numbered from 0.
+/// Range of differing lines, numbered from 0.
 struct Lines {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// The places in ascending order, with unchanged text between them; none is empty in an old text
-/// that is not.
+/// Differing places in ascending order, with unchanged text between them. No place is empty, unless the old text is.
 pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
     let (old, new) = (Text::new(old), Text::new(new));
     let changed: Vec<Lines> =
@@ -64,7 +62,7 @@ pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
     places.iter().map(place).collect()
 }
 
-/// Returns true if `part` is in `text` once and not twice, also if two would overlap.
+/// Whether `part` occurs exactly once in `text`, counting overlapping occurrences.
 pub(super) fn occurs_once(text: &str, part: &str) -> bool {
     let Some((first, width)) = text.find(part).zip(part.chars().next().map(char::len_utf8)) else {
         return false;
@@ -72,7 +70,7 @@ pub(super) fn occurs_once(text: &str, part: &str) -> bool {
     text.get(first + width..).is_none_or(|rest| !rest.contains(part))
 }
 
-/// The old lines that the hunks of a diff show.
+/// Returns the old lines shown by the hunks of a diff.
 fn with_context(old: &Text<'_>, new: &Text<'_>) -> Vec<Range<usize>> {
     let mut context = CONTEXT_LINES;
     loop {
@@ -84,7 +82,7 @@ fn with_context(old: &Text<'_>, new: &Text<'_>) -> Vec<Range<usize>> {
     }
 }
 
-/// A place with as many lines more on either side as it has, and no change only in part.
+/// Extends a place by `count` lines on either side, so that it contains no change only partially.
 fn around(place: &Range<usize>, count: usize, changed: &[Lines]) -> Range<usize> {
     let more = place.len().max(1);
     let (mut start, mut end) = (place.start.saturating_sub(more), (place.end + more).min(count));
@@ -99,7 +97,7 @@ fn around(place: &Range<usize>, count: usize, changed: &[Lines]) -> Range<usize>
     start..end
 }
 
-/// Joins places that touch. One that has grown may start before others that it has passed.
+/// Joins adjacent places. An extended place may begin before earlier places that it now covers.
 fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_by_key(|place| place.start);
     let mut merged: Vec<Range<usize>> = Vec::new();
@@ -112,7 +110,7 @@ fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// Returns the new lines for old ones, with insertions at either end.
+/// Returns the new lines that correspond to old ones, including insertions at either end.
 fn in_new(place: &Range<usize>, changed: &[Lines]) -> Range<usize> {
     let shifted = |line: usize, before: Option<&Lines>| {
         before.map_or(line, |Lines { old, new }| new.end + (line - old.end))

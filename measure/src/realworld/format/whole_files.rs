@@ -26,7 +26,7 @@ struct File<'a> {
     executable: Option<bool>,
 }
 
-/// `null` deletes.
+/// Content of a file, where `null` deletes it.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
@@ -37,13 +37,13 @@ enum Content<'a> {
 pub(super) fn write(material: &Material) -> Result<Written, Failure> {
     let carried = material.changes.iter().filter_map(|change| Some((change, file(change)?)));
     let (changes, mut files): (Vec<&Change>, Vec<File<'_>>) = carried.unzip();
-    // A file may be in the place of a directory, or the other way round. Stable otherwise.
+    // A file may replace a directory, or a directory a file, so deletions come first. Otherwise, the order is kept.
     files.sort_by_key(|file| !matches!(file.content, Content::Text { content: None }));
     let paths = changes.iter().map(|change| change.path.clone()).collect();
     Ok(Written { text: serde_json::to_vec(&Document { files })?, paths })
 }
 
-/// Returns the written form of a change; `None` if its path is not text.
+/// Returns the written form of a change, or `None` if its path is not text.
 fn file(change: &Change) -> Option<File<'_>> {
     let path = std::str::from_utf8(&change.path).ok()?;
     let expected = |old: &Leaf| Some(Digest::of(&old.content).to_string());

@@ -1,4 +1,4 @@
-//! Answers of a step, and reports on one that gives none, or that writes the line in place of the driver.
+//! Answers of a step, including missing ones and lines that package code forges in place of the driver.
 
 use actum::plugin::PluginError;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{executed, played, refused};
 use crate::library::{Grounds, runner};
 use crate::package::Written;
 
-/// AA-10: code that writes the line itself is held to the same rules.
+/// AA-10: an answer that package code writes itself is validated by the same rules.
 #[test]
 fn verify_that_bypasses_the_driver_is_validated_the_same_way() {
     let lines = [
@@ -63,7 +63,7 @@ fn step_without_exactly_one_answer_fails() {
     }
 }
 
-/// AA-10: the code runs in the process that answers, so the end of that process is reported from outside.
+/// AA-10: package code runs in the process that answers, so `actum` detects from outside when that process dies.
 #[test]
 fn early_exit_or_memory_exhaustion_of_a_step_is_reported() {
     let ended = |code| format!("the code exited the process (exit code {code}) before it answered");
@@ -95,7 +95,7 @@ fn early_exit_or_memory_exhaustion_of_a_step_is_reported() {
     assert!((512.0..600.0).contains(&mebibytes), "{mebibytes}: with room for what is young");
 }
 
-/// AA-10: code that writes the line in place of the driver gains nothing.
+/// AA-10: package code gains nothing by writing the answer line in place of the driver.
 #[test]
 fn forged_driver_line_gains_nothing_over_a_return_value() {
     let grounds = Grounds::new();

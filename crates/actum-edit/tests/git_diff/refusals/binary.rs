@@ -1,4 +1,4 @@
-//! Refused binary patches, and the words of their errors.
+//! Rejected binary patches and their error messages.
 
 use actum_edit::format::git_diff::parse;
 
@@ -6,10 +6,10 @@ use super::{git, refused};
 use crate::binary::id;
 use crate::hunk_writer::{delta, hunk, literal, packed};
 
-/// The old and the new content in binary sections.
+/// Old and new content used in the binary sections.
 const CONTENTS: (&[u8], &[u8]) = (b"a\0b", b"a\0c");
 
-/// A section that changes a file with these hunks in binary; they start at line 4.
+/// Returns a section that changes a file with these binary hunks, which start at line 4.
 fn binary(hunks: &str) -> String {
     let (old, new) = (id(CONTENTS.0), id(CONTENTS.1));
     git(&format!("index {old}..{new} 100644\nGIT binary patch\n{hunks}"))
@@ -48,7 +48,7 @@ fn binary_patch_with_an_incomplete_or_contradictory_index_is_rejected() {
     );
 }
 
-/// Refuses hunks of [`binary`] at `place`, which is a line and a column.
+/// Checks that the hunks of [`binary`] are rejected at `place`, which is a line and a column.
 #[track_caller]
 fn hunks_refused(hunks: &str, place: (u64, u64), problem: &str) {
     let (line, column) = place;
@@ -77,7 +77,7 @@ fn binary_hunk_with_an_invalid_first_line_is_rejected() {
 /// FO-10
 #[test]
 fn damaged_binary_hunk_line_is_rejected_with_its_position() {
-    // `literal 3`, a line of eleven bytes in fifteen letters, a blank line.
+    // `literal 3`, a line of fifteen characters that encode eleven bytes, and a blank line.
     let good = literal(CONTENTS.1);
     let line = good.lines().nth(1).unwrap();
     assert_eq!((good.lines().count(), line.len()), (3, 16));
@@ -139,7 +139,7 @@ fn truncated_binary_hunk_is_rejected() {
     assert!(parse(binary(&good).as_bytes()).is_ok());
 }
 
-/// FO-10; the last one would fill 50 MB.
+/// FO-10; the last hunk would expand to 50 MB.
 #[test]
 fn binary_hunk_that_does_not_inflate_to_its_size_is_rejected() {
     let whole = packed(CONTENTS.1);

@@ -34,7 +34,7 @@ fn vector_input(keyring: &str, envelope: &Envelope) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(envelope.to_vec().unwrap()).unwrap() })
 }
 
-/// Changes an answer, and then signs it validly.
+/// Modifies an answer, and then signs it with a valid signature.
 fn sign_changed(change: impl Fn(&mut Value)) -> Envelope {
     let mut value = serde_json::to_value(answered(Answer::Approved)).unwrap();
     change(&mut value);

@@ -1,4 +1,4 @@
-//! Built-in rules, the order of the gates and the version of the rules, as vectors.
+//! The built-in rules, the order of the gates and the version of the rules, as test vectors.
 
 use actum_gate::policy::{BUILT_IN, Exceptions, PROTECTED_GROUPS};
 use actum_gate::{DECISION_SEMANTICS, GateName};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Returns the text of `vectors/rules/built-in.json`, for other programs that replay decisions.
 pub(super) fn text() -> String {
-    // Members are ordered by name: depending on a feature of `serde_json`, objects keep this order.
+    // Members are sorted by name, because `serde_json` keeps the insertion order if one of its features is enabled.
     let groups: Vec<Value> = PROTECTED_GROUPS
         .iter()
         .map(|group| json!({ "directories": group.paths.directories, "exceptions": group.exceptions == Exceptions::Interactive, "files": group.paths.files, "name": group.name, "profiles": group.profiles }))

@@ -1,17 +1,17 @@
-//! Vectors judged by `vectors/check.py`, which shares no code with this program.
+//! Checks the vectors with `vectors/check.py`, which shares no code with actum.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use super::directory;
 
-/// Python interpreters: the one in `PATH`, and that of the system, which Debian's packages are for.
+/// Python interpreters to try: the one in `PATH`, and the system's, for which Debian installs its packages.
 const INTERPRETERS: [&str; 2] = ["python3", "/usr/bin/python3"];
 /// Exit code of the checker if it cannot run.
 const CANNOT_RUN: i32 = 2;
 
-/// Runs the checker on a directory of vectors. It is never skipped: if no interpreter can run it, the test
-/// fails and names the missing package.
+/// Runs the checker on a directory of vectors. The test is never skipped: if no interpreter can run the checker, the test fails and
+/// lists the missing package.
 fn check(vectors: &Path) -> Output {
     let script = directory().join("check.py");
     let run = |python: &&str| Command::new(python).arg(&script).arg(vectors).output();
@@ -38,7 +38,7 @@ fn independent_checker_agrees_with_every_vector() {
     assert!(stdout.ends_with(&format!("{count} vectors, 0 disagreements\n")), "{stdout}");
 }
 
-/// The checker itself rejects each vector with a false statement.
+/// The checker rejects every vector whose statement was made false.
 #[test]
 fn checker_rejects_vectors_with_false_statements() {
     let place = tempfile::tempdir().unwrap();

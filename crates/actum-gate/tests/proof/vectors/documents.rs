@@ -50,7 +50,7 @@ pub(super) fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRec
     (String::from_utf8(bytes).unwrap(), record)
 }
 
-/// Returns decisions under policies from files.
+/// Returns decisions under policies from policy files.
 fn policy_cases() -> Vec<Vector> {
     let operator = PolicyFile::read(
         br#"
@@ -233,7 +233,7 @@ fn policy_cases() -> Vec<Vector> {
     recorded.collect()
 }
 
-/// Returns commands with the rules of an operator and of a workspace.
+/// Returns commands, with rules of an operator and of a workspace.
 fn command_cases() -> Vec<(&'static str, Policy, Judged)> {
     let operator = PolicyFile::read(
         br#"
@@ -412,7 +412,7 @@ fn decision_cases() -> Vec<Vector> {
         .collect()
 }
 
-/// Returns decisions in workspaces whose location affects protection.
+/// Returns decisions in workspaces whose location affects which paths are protected.
 fn place_cases() -> Vec<Vector> {
     let operator = PolicyFile::read(
         b"version = 1\n[protected]\npaths = ['vendor/']\n[scope]\ndeny = ['third/party/']\n",
@@ -481,7 +481,7 @@ fn place_cases() -> Vec<Vector> {
     recorded.into_iter().chain(named).collect()
 }
 
-/// Returns decisions about approved changes.
+/// Returns decisions about changes with an approval.
 fn approval_cases() -> Vec<Vector> {
     let ci = PathEffect { path: path(".github/workflows/ci.yml"), ..change().remove(1) };
     let asks = case(Scope::everything(), Budget::unlimited(), vec![ci]);
@@ -509,7 +509,7 @@ fn approval_cases() -> Vec<Vector> {
     recorded.into()
 }
 
-/// Returns decisions under access policies, which only a program with Cedar can replay.
+/// Returns decisions under access policies, which can be replayed only by a program with Cedar.
 fn access_cases() -> Vec<Vector> {
     let text = "permit (principal, action, resource);\n".to_owned();
     let text = AccessText { name: "all.cedar".to_owned(), text };

@@ -8,7 +8,7 @@ use super::documents::{input, recorded};
 use super::{Case as Vector, accepted};
 use crate::leases::{leased, requests};
 
-/// Returns each request of the table, and requests without a lease under a policy.
+/// Returns every request of the table, and requests without a lease under a policy.
 pub(super) fn cases() -> Vec<Vector> {
     let requiring = PolicyFile::read(b"version = 1\n[lease]\nrequired = [\"apply\", \"exec\"]\n");
     let (requiring, _) = Policy::new(Some(requiring.unwrap()), None);

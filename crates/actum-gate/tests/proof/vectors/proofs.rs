@@ -1,4 +1,4 @@
-//! Inclusion proofs, consistency proofs, checkpoints.
+//! Vectors of inclusion proofs, consistency proofs and checkpoints.
 
 use actum_core::Digest;
 use actum_gate::{check_consistency, check_inclusion, verify_checkpoint};

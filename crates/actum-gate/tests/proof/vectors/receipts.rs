@@ -1,4 +1,4 @@
-//! Receipts, receipts with proofs, changes of keys; and the keyrings to judge them by.
+//! Vectors of receipts, receipts with proofs and key changes, with the keyrings to verify them.
 
 use actum_core::{Digest, Status, canonical};
 use actum_gate::{
@@ -19,7 +19,7 @@ use crate::material::{
     short_result, signed, statement,
 };
 
-/// Key for which any process can forge signatures: the neutral element of the curve.
+/// Returns the neutral element of the curve as a key, for which any process can forge signatures.
 fn neutral() -> KeyEntry {
     let mut public = [0; 32];
     public[0] = 1;
@@ -105,7 +105,7 @@ fn sound_receipts() -> Vec<Case> {
     unnamed.signatures[0].key_id = String::new();
     let label = "?>?>~~~ÿÿ".to_owned();
     let other_alphabet = receipt_of(RunResult { label, ..run_result() }, &[&result_key()]);
-    // Ordered by name: depending on its features, a map of `serde_json` keeps or establishes this order.
+    // Sorted by name, because the features of `serde_json` determine whether its maps keep or sort this order.
     let other_alphabet = json!({
         "aside": "not signed, and passed over",
         "payload": URL_SAFE.encode(&other_alphabet.payload),
@@ -213,7 +213,7 @@ fn badly_signed() -> Vec<Case> {
     ]
 }
 
-/// Changes a statement, and then signs it validly.
+/// Modifies a statement, and then signs it with a valid signature.
 fn sign_changed(change: impl Fn(&mut Value)) -> Envelope {
     let mut value: Value = canonical::read(&payload(&statement())).unwrap();
     change(&mut value);

@@ -1,4 +1,4 @@
-//! Attacks on files outside of the declared paths. The host looks at all of the directory.
+//! Attacks on files outside the declared paths. The host checks the entire directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -30,13 +30,13 @@ pub(crate) fn create(facts: &Facts) {
     drop(fs::write(facts.outside.join("new"), "pwned"));
     drop(fs::create_dir(facts.outside.join("directory")));
     drop(symlink("file", facts.outside.join("new-link")));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe { libc::mkfifo(c(facts.outside.join("fifo")).as_ptr(), 0o600) };
 }
 
 pub(crate) fn truncate(facts: &Facts) {
     let file = c(facts.outside.join("file"));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe {
         libc::truncate(file.as_ptr(), 0);
         libc::open(file.as_ptr(), libc::O_RDONLY | libc::O_TRUNC);
@@ -52,10 +52,10 @@ pub(crate) fn chmod(facts: &Facts) {
     drop(fs::set_permissions(facts.outside.join("file"), PermissionsExt::from_mode(0o600)));
 }
 
-/// By a descriptor that was opened for reading, or for nothing.
+/// Changes the mode through a descriptor that was opened for reading or with `O_PATH`.
 pub(crate) fn chmod_by_descriptor(facts: &Facts) {
     let file = c(facts.outside.join("file"));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe {
         for flags in [libc::O_RDONLY, libc::O_PATH] {
             let fd = libc::open(file.as_ptr(), flags);
@@ -74,14 +74,14 @@ pub(crate) fn chown(facts: &Facts) {
 pub(crate) fn utimes(facts: &Facts) {
     let times = [libc::timespec { tv_sec: 1, tv_nsec: 0 }; 2];
     let file = c(facts.outside.join("file"));
-    // SAFETY: a path and two times.
+    // SAFETY: the path is a C string, and the array holds two times.
     unsafe { libc::utimensat(libc::AT_FDCWD, file.as_ptr(), times.as_ptr(), 0) };
 }
 
 pub(crate) fn setxattr(facts: &Facts) {
     let file = c(facts.outside.join("file"));
     let value = b"pwned";
-    // SAFETY: a path, a name, and a value with its length.
+    // SAFETY: path and name are C strings, and the value is passed with its length.
     unsafe {
         libc::setxattr(file.as_ptr(), c"user.pwned".as_ptr(), value.as_ptr().cast(), 5, 0);
     }
@@ -106,13 +106,13 @@ pub(crate) fn rename_in(facts: &Facts) {
 pub(crate) fn exchange(facts: &Facts) {
     let (ours, theirs) = (c(facts.workspace.join("file")), c(facts.outside.join("file")));
     let cwd = libc::AT_FDCWD;
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         libc::renameat2(cwd, ours.as_ptr(), cwd, theirs.as_ptr(), libc::RENAME_EXCHANGE);
     }
 }
 
-/// A file that may be read, and nothing else.
+/// Writes to a file that the policy declares as read-only.
 pub(crate) fn write_what_may_be_read(facts: &Facts) {
     write(facts);
     truncate(facts);

@@ -1,5 +1,4 @@
-//! Attacks on protected paths below a directory that may be written (`deny_write`). The host looks
-//! at those paths.
+//! Attacks on protected paths below a writable directory (`deny_write`). The host checks those paths.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -38,7 +37,7 @@ pub(crate) fn exchange(facts: &Facts) {
     drop(fs::write(mine.join("config"), "pwned"));
     let (mine, git) = (c(mine), c(facts.workspace.join(".git")));
     let cwd = libc::AT_FDCWD;
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe { libc::renameat2(cwd, mine.as_ptr(), cwd, git.as_ptr(), libc::RENAME_EXCHANGE) };
 }
 
@@ -70,18 +69,18 @@ pub(crate) fn reopen(facts: &Facts) {
     }
 }
 
-/// The times and the mode, which are no content.
+/// Changes the times and the mode but not the content.
 pub(crate) fn attributes(facts: &Facts) {
     let times = [libc::timespec { tv_sec: 1, tv_nsec: 0 }; 2];
     let file = c(facts.workspace.join(".env"));
-    // SAFETY: a path, two times, and a number.
+    // SAFETY: the path is a C string, and the array holds two times.
     unsafe {
         libc::utimensat(libc::AT_FDCWD, file.as_ptr(), times.as_ptr(), 0);
         libc::chmod(c(facts.workspace.join(".git")).as_ptr(), 0o700);
     }
 }
 
-/// A missing path cannot be mounted over; it is found afterwards.
+/// Creates a protected path that did not exist. Nothing can be mounted over a missing path, so it is detected afterwards.
 pub(crate) fn absent(facts: &Facts) {
     drop(fs::write(facts.workspace.join(".npmrc"), "pwned"));
 }

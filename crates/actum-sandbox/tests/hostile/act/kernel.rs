@@ -1,12 +1,11 @@
-//! Attacks that get new rights or hidden ways from the kernel. They print what they got, and only
-//! when they have used it.
+//! Attacks that obtain new privileges or covert channels from the kernel. Each prints its success only after using them.
 
 use super::calls::{c, fork, got, print_file, wait};
 use crate::scene::Facts;
 
 const NONE: *const u8 = std::ptr::null();
 
-/// The capabilities that this process has, from the kernel.
+/// Returns whether this process has any capabilities, according to the kernel.
 fn has_capabilities() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"));
@@ -23,7 +22,7 @@ fn user_namespace() -> std::path::PathBuf {
 
 pub(crate) fn unshare_user(_: &Facts) {
     let before = user_namespace();
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::unshare(libc::CLONE_NEWUSER) };
     if in_another_user_namespace(&before) && has_capabilities() {
         got("capabilities in a user namespace");
@@ -46,11 +45,11 @@ fn child_of(before: &std::path::Path, process: i64) {
 pub(crate) fn clone_user(_: &Facts) {
     let before = user_namespace();
     let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
-    // SAFETY: as fork(2), in a process of one thread.
+    // SAFETY: like fork(2), in a single-threaded process.
     child_of(&before, unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) });
-    // The kernel looks at all 64 bits of the flags.
+    // The kernel examines all 64 bits of the flags.
     let high = (1_i64 << 32) | i64::from(flags);
-    // SAFETY: the same.
+    // SAFETY: as above.
     child_of(&before, unsafe { libc::syscall(libc::SYS_clone, high, 0, 0, 0, 0) });
 }
 
@@ -59,17 +58,16 @@ pub(crate) fn clone3_user(_: &Facts) {
     let mut arguments = [0_u64; 8];
     arguments[0] = libc::CLONE_NEWUSER as u64;
     arguments[4] = libc::SIGCHLD as u64;
-    // SAFETY: as fork(2), with a structure and its size.
+    // SAFETY: like fork(2), with a structure and its size.
     child_of(&before, unsafe { libc::syscall(libc::SYS_clone3, arguments.as_ptr(), 64_usize) });
 }
 
-/// A file system of memory on a directory of the workspace; in a namespace of its own where that is
-/// to be had, so that it does not stay.
+/// Mounts an in-memory file system on a workspace directory, in a new namespace if possible so that it does not remain.
 pub(crate) fn mount(facts: &Facts) {
     const OF_MEMORY: i64 = 0x0102_1994;
     let place = c(facts.workspace.join("mine"));
     drop(std::fs::create_dir(facts.workspace.join("mine")));
-    // SAFETY: paths and numbers, and a structure that the kernel fills.
+    // SAFETY: the paths are C strings, and the kernel fills the structure.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) < 0 {
             libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS);
@@ -86,10 +84,10 @@ pub(crate) fn mount(facts: &Facts) {
     }
 }
 
-/// Makes what is read-only writable again. The host looks at the file.
+/// Remounts a read-only mount as writable. The host checks the file.
 pub(crate) fn remount(facts: &Facts) {
     let place = c(facts.workspace.join(".git"));
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         let flags = libc::MS_REMOUNT | libc::MS_BIND;
         libc::mount(NONE.cast(), place.as_ptr(), NONE.cast(), flags, NONE.cast());
@@ -98,11 +96,11 @@ pub(crate) fn remount(facts: &Facts) {
     drop(std::fs::write(facts.workspace.join(".git/config"), "pwned"));
 }
 
-/// The old way out of a root: another root in it, while the working directory stays outside.
+/// Tries the classic chroot escape: a second root directory while the working directory stays outside it.
 pub(crate) fn chroot(facts: &Facts) {
     drop(std::fs::create_dir(facts.workspace.join("root")));
     drop(std::fs::write(facts.workspace.join("root/sign"), "x"));
-    // SAFETY: paths.
+    // SAFETY: the arguments are C strings.
     let changed = unsafe { libc::chroot(c(facts.workspace.join("root")).as_ptr()) } == 0;
     if changed && std::fs::exists("/sign").unwrap_or(false) {
         got("another root");
@@ -110,11 +108,10 @@ pub(crate) fn chroot(facts: &Facts) {
 }
 
 pub(crate) fn pivot_root(facts: &Facts) {
-    // Without a mount namespace of its own this would change the root of the machine, so it is tried
-    // after one was made, or not at all.
+    // Without a separate mount namespace this would change the root of the machine, so it runs only after one was created.
     drop(std::fs::create_dir(facts.workspace.join("root")));
     let root = c(facts.workspace.join("root"));
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         if libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS) < 0 {
             return;
@@ -130,10 +127,10 @@ pub(crate) fn pivot_root(facts: &Facts) {
     }
 }
 
-/// Reads a file by a queue of the kernel that no filter sees, or only makes one.
+/// Reads a file through an io_uring queue, which bypasses seccomp filters, or at least creates the queue.
 pub(crate) fn io_uring(_: &Facts) {
     let parameters = [0_u32; 30];
-    // SAFETY: the structure has 120 bytes.
+    // SAFETY: the structure has the 120 bytes that the kernel expects.
     if unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_ptr()) } >= 0 {
         got("io_uring");
     }
@@ -141,7 +138,7 @@ pub(crate) fn io_uring(_: &Facts) {
 
 pub(crate) fn userfaultfd(_: &Facts) {
     const USER_MODE_ONLY: i32 = 1;
-    // SAFETY: a number.
+    // SAFETY: the call takes only an integer.
     if unsafe { libc::syscall(libc::SYS_userfaultfd, USER_MODE_ONLY) } >= 0 {
         got("userfaultfd");
     }
@@ -150,7 +147,7 @@ pub(crate) fn userfaultfd(_: &Facts) {
 pub(crate) fn keys(_: &Facts) {
     const OF_PROCESS: i32 = -2;
     let (kind, name) = (c"user".as_ptr(), c"actum-hostile".as_ptr());
-    // SAFETY: names, and a value with its length. The ring ends with this process.
+    // SAFETY: the names are C strings, and the value is passed with its length. The keyring ends with this process.
     let key =
         unsafe { libc::syscall(libc::SYS_add_key, kind, name, b"x".as_ptr(), 1_usize, OF_PROCESS) };
     if key > 0 {
@@ -159,14 +156,14 @@ pub(crate) fn keys(_: &Facts) {
 }
 
 pub(crate) fn bpf(_: &Facts) {
-    // A map with one entry of four bytes.
+    // Creates a BPF map with one entry of four bytes.
     let attributes: [u32; 18] = std::array::from_fn(|at| match at {
         0 => 2,
         1..=2 => 4,
         3 => 1,
         _ => 0,
     });
-    // SAFETY: a structure with its size.
+    // SAFETY: the structure is passed with its size.
     if unsafe { libc::syscall(libc::SYS_bpf, 0, attributes.as_ptr(), 72_usize) } >= 0 {
         got("a bpf map");
     }
@@ -174,10 +171,10 @@ pub(crate) fn bpf(_: &Facts) {
 
 pub(crate) fn perf(_: &Facts) {
     let mut attributes = [0_u64; 16];
-    // A clock in software, of this process, outside of the kernel.
+    // Opens a software clock event for this process.
     attributes[0] = 1 | (128 << 32);
     attributes[5] = (1 << 5) | (1 << 6);
-    // SAFETY: a structure that holds its own size.
+    // SAFETY: the structure contains its own size.
     let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), 0, -1, -1, 0) };
     if fd >= 0 {
         got("perf events");
@@ -185,7 +182,7 @@ pub(crate) fn perf(_: &Facts) {
 }
 
 pub(crate) fn memory_files(_: &Facts) {
-    // SAFETY: a name and numbers.
+    // SAFETY: the name is a C string, and the other arguments are integers.
     unsafe {
         if libc::syscall(libc::SYS_memfd_create, c"x".as_ptr(), 0) >= 0 {
             got("a file in memory that no limit counts");
@@ -193,9 +190,9 @@ pub(crate) fn memory_files(_: &Facts) {
     }
 }
 
-/// Memory that stays when the process has ended; it is taken away again here.
+/// Creates shared memory that would outlive the process, and removes it again.
 pub(crate) fn lasting_memory(_: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe {
         let made = libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o600);
         if made >= 0 {
@@ -205,16 +202,16 @@ pub(crate) fn lasting_memory(_: &Facts) {
     }
 }
 
-/// A program of another personality, such as one of 32 bits.
+/// Checks whether the process could still gain privileges by executing a program.
 pub(crate) fn new_privileges(_: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     let held = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } == 1;
     if !held || has_capabilities() {
         got("a way to new privileges");
     }
 }
 
-/// A child may have what its parent has not.
+/// Repeats two attacks in a child process, which may have rights that its parent lacks.
 pub(crate) fn in_a_child(facts: &Facts) {
     match fork() {
         0 => {

@@ -1,6 +1,6 @@
-//! Attacks that outlive their command. Each beats: it writes a byte to a file in the workspace
-//! every few milliseconds. It does so for no longer than a few seconds, and not when the host asks
-//! it to stop. The host looks whether that file still grows after the outcome.
+//! Attacks that outlive their command. Each sends a heartbeat: it writes a byte to a workspace file every few milliseconds. It
+//! stops after a few seconds, or when the host asks it to. The host checks whether the file still grows after the outcome is
+//! reported.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,9 +10,9 @@ use super::calls::{exit, fork, sleep_ms};
 use crate::scene::Facts;
 
 const EVERY_MS: u64 = 5;
-/// Time limit of any beat.
+/// Maximum duration of a heartbeat.
 const LIFE: Duration = Duration::from_secs(6);
-/// Limit of the generations of a family.
+/// Maximum number of generations of a process family.
 const GENERATIONS: u32 = 1500;
 
 fn beat(facts: &Facts) -> bool {
@@ -42,9 +42,9 @@ fn wait_for_beat(facts: &Facts) {
     }
 }
 
-/// Lets go of its parent, its session and its output.
+/// Detaches the process from its parent, session and output.
 fn leave() {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe {
         libc::setsid();
         for fd in 0..3 {
@@ -53,7 +53,7 @@ fn leave() {
     }
 }
 
-/// A daemon, made in the old way.
+/// Starts a daemon in the classic way.
 pub(crate) fn daemon(facts: &Facts) {
     start_daemon(facts);
     wait_for_beat(facts);
@@ -70,22 +70,22 @@ fn start_daemon(facts: &Facts) {
     }
 }
 
-/// The command itself, and a daemon besides. They do not end until they are ended.
+/// Sends heartbeats from the command itself and from a daemon. Neither exits until it is stopped.
 pub(crate) fn stay(facts: &Facts) {
     start_daemon(facts);
     beat_on(facts);
 }
 
-/// Stays alive, and ignores every signal that can be ignored.
+/// Stays alive and ignores every signal that can be ignored.
 pub(crate) fn stay_deaf(facts: &Facts) {
     for signal in 1..64 {
-        // SAFETY: numbers.
+        // SAFETY: the call takes only integers.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
     stay(facts);
 }
 
-/// Stopped processes hear nothing but SIGKILL and SIGCONT.
+/// Starts a daemon that stops itself, because a stopped process reacts only to SIGKILL and SIGCONT.
 pub(crate) fn daemon_that_stops_itself(facts: &Facts) {
     if fork() == 0 {
         leave();
@@ -109,7 +109,7 @@ pub(crate) fn daemon_that_stops_itself(facts: &Facts) {
     wait_for_beat(facts);
 }
 
-/// Families in which each child starts the next and ends, so that no list of them is ever right.
+/// Starts process families in which each child starts the next and exits, so that every process list is outdated.
 pub(crate) fn churn(facts: &Facts) {
     let begun = Instant::now();
     for _ in 0..6 {
@@ -129,10 +129,10 @@ pub(crate) fn churn(facts: &Facts) {
     wait_for_beat(facts);
 }
 
-/// A daemon whose parent is the parent of the command.
+/// Starts a daemon whose parent is the parent of the command.
 pub(crate) fn sibling(facts: &Facts) {
     let flags = libc::CLONE_PARENT | libc::SIGCHLD;
-    // SAFETY: as fork(2), in a process of one thread.
+    // SAFETY: like fork(2), in a single-threaded process.
     if unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } == 0 {
         leave();
         beat_on(facts);
@@ -140,20 +140,20 @@ pub(crate) fn sibling(facts: &Facts) {
     wait_for_beat(facts);
 }
 
-/// A process that takes in the orphans itself.
+/// Starts a process that becomes the reaper of its own orphans.
 pub(crate) fn own_reaper(facts: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     start_daemon(facts);
     wait_for_beat(facts);
 }
 
-/// Leaves a file by which the host sees that it ran, and a code by which it sees how it ended.
+/// Leaves a file that shows that the command ran, and exits with a code that shows how it ended.
 pub(crate) fn mark(facts: &Facts) {
     drop(std::fs::write(facts.workspace.join("marker"), "x"));
 }
 
-/// Ends with a code of its own.
+/// Exits with code 7.
 pub(crate) fn end_with_seven(_: &Facts) {
     std::process::exit(7);
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::calls::{c, got};
 use crate::scene::Facts;
 
-/// Reads from a device that only root may read, and changes nothing.
+/// Reads from a device that only root may read, without changing anything.
 fn read_log(path: &Path) {
     let mut bytes = [0_u8; 4096];
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
@@ -24,12 +24,12 @@ pub(crate) fn kernel_log(_: &Facts) {
 
 pub(crate) fn make_device(facts: &Facts) {
     let path = facts.workspace.join("log");
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe { libc::mknod(c(&path).as_ptr(), libc::S_IFCHR | 0o600, libc::makedev(1, 11)) };
     read_log(&path);
 }
 
-/// A program of the system, taken to where it may be written.
+/// Copies a system program to a writable location.
 fn written(facts: &Facts) -> PathBuf {
     let program = facts.workspace.join("touch");
     drop(fs::write(&program, fs::read("/usr/bin/touch").unwrap_or_default()));
@@ -49,17 +49,16 @@ pub(crate) fn load_written(facts: &Facts) {
     }
 }
 
-/// Text written there is shown to the user before it, and can be a command to the terminal.
+/// Writes to the terminal, where the text appears as if the user's program had printed it and may contain control sequences.
 pub(crate) fn write_to_terminal(_: &Facts) {
-    // SAFETY: bytes with their length.
+    // SAFETY: the buffer is passed with its length.
     unsafe { libc::write(0, b"pwned".as_ptr().cast(), 5) };
 }
 
-/// Puts characters into the terminal as if they had been typed. The host looks what its terminal
-/// gives to read.
+/// Injects characters into the terminal as if they had been typed. The host checks the pending input of its terminal.
 pub(crate) fn type_into_terminal(_: &Facts) {
     for byte in b"pwned\n" {
-        // SAFETY: one byte.
+        // SAFETY: the buffer holds one byte.
         unsafe {
             libc::ioctl(0, libc::TIOCSCTTY, 0);
             libc::ioctl(0, libc::TIOCSTI, std::ptr::from_ref(byte));

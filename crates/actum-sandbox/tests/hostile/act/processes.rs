@@ -1,4 +1,4 @@
-//! Attacks on a process of the host. The host looks whether it lives as before.
+//! Attacks on a process of the host, whose state the host then compares.
 
 use super::calls::{c, sleep_ms, wait};
 use crate::scene::Facts;
@@ -8,13 +8,13 @@ pub(crate) fn kill(facts: &Facts) {
 }
 
 pub(crate) fn kill_group(facts: &Facts) {
-    // SAFETY: the victim has a process group of its own.
+    // SAFETY: the call takes only integers. The victim has its own process group.
     unsafe { libc::killpg(facts.victim, libc::SIGKILL) };
 }
 
 pub(crate) fn kill_thread(facts: &Facts) {
     let victim = facts.victim;
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe {
         libc::syscall(libc::SYS_tgkill, victim, victim, libc::SIGKILL);
         libc::syscall(libc::SYS_tkill, victim, libc::SIGKILL);
@@ -23,12 +23,12 @@ pub(crate) fn kill_thread(facts: &Facts) {
 
 pub(crate) fn queue_signal(facts: &Facts) {
     let value = libc::sigval { sival_ptr: std::ptr::null_mut() };
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::sigqueue(facts.victim, libc::SIGKILL, value) };
 }
 
 pub(crate) fn signal_by_pidfd(facts: &Facts) {
-    // SAFETY: numbers, and no information.
+    // SAFETY: the call takes only integers and a null pointer.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, facts.victim, 0);
         let none = std::ptr::null::<u8>();
@@ -36,11 +36,11 @@ pub(crate) fn signal_by_pidfd(facts: &Facts) {
     }
 }
 
-/// The owner of a pipe gets a signal of our choice when something is written to it.
+/// Makes the kernel send a chosen signal to the owner of a pipe when data is written to it.
 pub(crate) fn signal_by_pipe(facts: &Facts) {
     const F_SETSIG: i32 = 10;
     let mut ends = [0; 2];
-    // SAFETY: two numbers are written, and numbers passed.
+    // SAFETY: the kernel writes two integers, and the other arguments are integers.
     unsafe {
         libc::pipe(ends.as_mut_ptr());
         libc::fcntl(ends[0], libc::F_SETOWN, facts.victim);
@@ -52,7 +52,7 @@ pub(crate) fn signal_by_pipe(facts: &Facts) {
 
 pub(crate) fn trace(facts: &Facts) {
     let none = std::ptr::null::<u8>();
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe {
         if libc::ptrace(libc::PTRACE_ATTACH, facts.victim, none, none) == 0 {
             wait(facts.victim);
@@ -61,12 +61,12 @@ pub(crate) fn trace(facts: &Facts) {
     }
 }
 
-/// The host looks at its own memory.
+/// Writes to the memory of the sandbox runner, which then checks it.
 pub(crate) fn write_memory(facts: &Facts) {
     let text = b"pwned";
     let ours = libc::iovec { iov_base: text.as_ptr() as *mut _, iov_len: text.len() };
     let theirs = libc::iovec { iov_base: facts.written as *mut _, iov_len: text.len() };
-    // SAFETY: the kernel reads no more than is there.
+    // SAFETY: both structures describe valid memory with its length.
     unsafe { libc::process_vm_writev(facts.runner, &raw const ours, 1, &raw const theirs, 1, 0) };
     use std::os::unix::fs::FileExt;
     let memory =
@@ -78,20 +78,20 @@ pub(crate) fn write_memory(facts: &Facts) {
 
 pub(crate) fn limit(facts: &Facts) {
     let limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
-    // SAFETY: a structure of the right type.
+    // SAFETY: the structure has the type that the call expects.
     unsafe {
         libc::prlimit(facts.victim, libc::RLIMIT_NOFILE, &raw const limit, std::ptr::null_mut());
     }
 }
 
 pub(crate) fn priority(facts: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, facts.victim as u32, 19) };
 }
 
-/// Zero is the user of the caller here, and means all processes of that user.
+/// Lowers the priority of all processes of the calling user, which user ID 0 stands for.
 pub(crate) fn priority_of_user(_: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe {
         let now = libc::getpriority(libc::PRIO_PROCESS, 0);
         libc::setpriority(libc::PRIO_USER, 0, now + 1);
@@ -101,13 +101,13 @@ pub(crate) fn priority_of_user(_: &Facts) {
 pub(crate) fn storage_priority(facts: &Facts) {
     const IOPRIO_WHO_PROCESS: i32 = 1;
     const IDLE: i32 = 3 << 13;
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, facts.victim, IDLE) };
 }
 
 pub(crate) fn scheduling(facts: &Facts) {
     let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: structures of the right types, of which the second is all zeros first.
+    // SAFETY: both structures have the type that the call expects, and zeros are valid for the second one.
     unsafe {
         libc::sched_setscheduler(facts.victim, libc::SCHED_BATCH, &raw const parameters);
         let mut first: libc::cpu_set_t = std::mem::zeroed();
@@ -120,23 +120,23 @@ pub(crate) fn memory_score(facts: &Facts) {
     drop(std::fs::write(format!("/proc/{}/oom_score_adj", facts.victim), "1000"));
 }
 
-/// Stops the process, so that it does nothing.
+/// Suspends the process.
 pub(crate) fn stop(facts: &Facts) {
     super::calls::kill(facts.victim, libc::SIGSTOP);
     sleep_ms(5);
 }
 
-/// By its number, which needs no call that makes or finds it.
+/// Removes the segment by its ID, which needs no call that creates or finds one.
 pub(crate) fn remove_shared(facts: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     unsafe { libc::shmctl(facts.shared, libc::IPC_RMID, std::ptr::null_mut()) };
 }
 
 pub(crate) fn core_pattern(_: &Facts) {
-    // What it says already, so that no machine is changed by the test.
+    // Write back the current value, so that the test does not change the machine.
     let path = c("/proc/sys/kernel/core_pattern");
     let mut text = [0_u8; 256];
-    // SAFETY: a path and a buffer with its length.
+    // SAFETY: the path is a C string, and the buffer is passed with its length.
     unsafe {
         let read = libc::open(path.as_ptr(), libc::O_RDONLY);
         let length = libc::read(read, text.as_mut_ptr().cast(), text.len());

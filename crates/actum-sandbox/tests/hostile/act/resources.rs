@@ -1,5 +1,5 @@
-//! Attacks that use more than was allowed. Each has an end of its own, well below what would harm
-//! the machine, and prints when it got there.
+//! Attacks that exceed a resource limit. Each stops by itself well before it would harm the machine, and prints a line when it gets
+//! that far.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,31 +9,30 @@ use std::time::{Duration, Instant};
 use super::calls::{c, exit, fork, got, kill, sleep_ms, wait};
 use crate::scene::Facts;
 
-/// Memory that the bombs try to use; the limit is 128 MiB.
+/// Number of bytes of memory that the attacks try to use. The limit is 128 MiB.
 const MEMORY: usize = 400 << 20;
 const PAGE: usize = 4096;
-/// Pause between two steps, in milliseconds. From the limit to the end of an attack so much is left
-/// to do that polling every 10 ms sees it also on a busy machine.
+/// Pause between two steps, in milliseconds. Even on a busy machine, this is slow enough for a check every 10 ms to notice the
+/// excess before the attack ends.
 const PATIENCE: u64 = 10;
-/// Bytes that they try to write; the limits are 8 MiB for a file and 8 MiB for all.
+/// Number of bytes that the attacks try to write. The limits are 8 MiB for one file and 8 MiB in total.
 pub(crate) const STORAGE: usize = 24 << 20;
 const MIB: usize = 1 << 20;
-/// The processes that a bomb starts; the limit is 64.
+/// Number of processes that an attack starts. The limit is 64.
 const PROCESSES: usize = 400;
-/// The processor time that is burnt by one process; the limit is 400 ms for all.
-/// One process stays far below the limit of 400 ms, so that the start of the attack on a loaded machine
-/// does not reach it.
+/// Processor time that one process uses, in milliseconds. This is far below the limit of 400 ms for all processes, so that the
+/// start of an attack on a loaded machine does not exceed it.
 const BURN_MS: u64 = 150;
 const BURNERS: usize = 10;
-/// Burners that run one after the other: enough to exceed the limit, and short on a loaded machine.
+/// Number of processes that use processor time one after the other: enough to exceed the limit, but quick on a loaded machine.
 const BURNERS_IN_TURN: usize = 4;
 
-/// Takes memory and writes to each page, slowly enough to be seen. Returns how much it got.
+/// Maps memory and writes to each page, slowly enough for polling to notice. Returns the number of bytes it got.
 fn take(flags: i32, size: usize) -> usize {
     let mut taken = 0;
     while taken < size {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: new memory; each byte written lies in it.
+        // SAFETY: the memory is newly mapped, and every write stays inside it.
         unsafe {
             let flags = flags | libc::MAP_ANONYMOUS;
             let at = libc::mmap(std::ptr::null_mut(), 4 * MIB, protection, flags, -1, 0);
@@ -65,13 +64,13 @@ pub(crate) fn shared_memory(_: &Facts) {
     report_if_all(take(libc::MAP_SHARED, MEMORY), MEMORY);
 }
 
-/// Shared memory is there as long as it is mapped, whether or not a process has its pages.
+/// Uses shared memory, which exists as long as it is mapped, even if no process has its pages resident.
 pub(crate) fn hidden_memory(_: &Facts) {
     let mut taken = 0;
     while taken < MEMORY {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        // SAFETY: new memory; each byte written lies in it, and the kernel keeps what is in it.
+        // SAFETY: the memory is newly mapped, every write stays inside it, and the kernel keeps its content.
         unsafe {
             let at = libc::mmap(std::ptr::null_mut(), 4 * MIB, protection, flags, -1, 0);
             if at == libc::MAP_FAILED {
@@ -81,7 +80,7 @@ pub(crate) fn hidden_memory(_: &Facts) {
                 at.cast::<u8>().add(page).write_volatile(1);
             }
             libc::madvise(at, 4 * MIB, libc::MADV_DONTNEED);
-            // It is still what was written.
+            // Check that the kernel has kept the written content.
             if at.cast::<u8>().add(PAGE).read_volatile() != 1 {
                 return;
             }
@@ -92,17 +91,17 @@ pub(crate) fn hidden_memory(_: &Facts) {
     report_if_all(taken, MEMORY);
 }
 
-/// Four processes, each with a part that is allowed to one.
+/// Starts four processes that each use an amount of memory that is allowed for one.
 pub(crate) fn memory_of_four(_: &Facts) {
     let mut ends = [0; 2];
-    // SAFETY: two numbers are written.
+    // SAFETY: the kernel writes two integers into the array.
     unsafe { libc::pipe(ends.as_mut_ptr()) };
     let children: Vec<i32> = (0..4)
         .map(|_| match fork() {
             0 => {
                 let taken = take(libc::MAP_PRIVATE, MEMORY / 4);
                 if taken >= MEMORY / 4 {
-                    // SAFETY: one byte.
+                    // SAFETY: the buffer holds one byte.
                     unsafe { libc::write(ends[1], b".".as_ptr().cast(), 1) };
                 }
                 sleep_ms(1500);
@@ -111,11 +110,11 @@ pub(crate) fn memory_of_four(_: &Facts) {
             child => child,
         })
         .collect();
-    // SAFETY: numbers; the end that is read ends with the children.
+    // SAFETY: `close` takes only an integer. The read end reports EOF once all children have exited.
     unsafe { libc::close(ends[1]) };
     let mut all = 0;
     let mut byte = 0_u8;
-    // SAFETY: one byte.
+    // SAFETY: the buffer holds one byte.
     while all < 4 && unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) } == 1 {
         all += 1;
     }
@@ -126,11 +125,11 @@ pub(crate) fn memory_of_four(_: &Facts) {
     }
 }
 
-/// Memory as files, wherever a file system in memory can be written.
+/// Writes files to every writable in-memory file system.
 pub(crate) fn memory_as_files(_: &Facts) {
     for place in ["/dev/shm", "/tmp", "/run", "/"] {
         let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel fills the structure.
+        // SAFETY: the structure has the type that the kernel fills.
         unsafe { libc::statfs(c(place).as_ptr(), &raw mut found) };
         if found.f_type as i64 != 0x0102_1994 {
             continue;
@@ -139,7 +138,7 @@ pub(crate) fn memory_as_files(_: &Facts) {
             std::path::Path::new(place).join(format!("actum-hostile-{}", std::process::id()));
         let mut taken = 0;
         if let Ok(mut file) = fs::File::create(&path) {
-            // No page of it remains with a process.
+            // The pages of the file are mapped by no process.
             while taken < MEMORY && file.write_all(&vec![1; MIB]).is_ok() {
                 taken += MIB;
             }
@@ -153,7 +152,7 @@ pub(crate) fn memory_as_files(_: &Facts) {
 }
 
 pub(crate) fn huge_file(facts: &Facts) {
-    // SAFETY: numbers. What would end it is an error then.
+    // SAFETY: `signal` takes only integers. With SIGXFSZ ignored, exceeding the file size is an error.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let file = OpenOptions::new().append(true).create(true).open(facts.workspace.join("many-huge"));
     let Ok(mut file) = file else { return };
@@ -168,7 +167,7 @@ fn write_one(facts: &Facts, at: usize) {
     drop(fs::write(facts.workspace.join(format!("many-{at}")), vec![1; MIB]));
 }
 
-/// Slowly enough to be seen.
+/// Writes many files, slowly enough for polling to notice.
 pub(crate) fn many_files(facts: &Facts) {
     for at in 0..STORAGE / MIB {
         write_one(facts, at);
@@ -176,9 +175,9 @@ pub(crate) fn many_files(facts: &Facts) {
     }
 }
 
-/// Each file by a process of its own, which is never waited for.
+/// Writes each file in a separate child process that is never waited for.
 pub(crate) fn many_files_unwaited(facts: &Facts) {
-    // SAFETY: numbers. Children end without a trace then.
+    // SAFETY: `signal` takes only integers. With SIGCHLD ignored, the kernel reaps children by itself.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     for at in 0..STORAGE / MIB {
         let child = fork();
@@ -191,15 +190,15 @@ pub(crate) fn many_files_unwaited(facts: &Facts) {
     }
 }
 
-/// Storage that is taken without anything being written.
+/// Reserves storage without writing any data.
 pub(crate) fn reserved(facts: &Facts) {
     if let Ok(file) = fs::File::create(facts.workspace.join("many-reserved")) {
-        // SAFETY: numbers.
+        // SAFETY: the call takes only integers.
         unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, STORAGE as i64) };
     }
 }
 
-/// Storage that is written by way of memory.
+/// Writes to storage through a memory-mapped file.
 pub(crate) fn mapped(facts: &Facts) {
     for at in 0..STORAGE / MIB {
         let path = facts.workspace.join(format!("many-{at}"));
@@ -207,7 +206,7 @@ pub(crate) fn mapped(facts: &Facts) {
         let Ok(file) = file else { return };
         drop(file.set_len(MIB as u64));
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: memory of a file of this length.
+        // SAFETY: the mapping is no longer than the file.
         unsafe {
             let to = libc::mmap(
                 std::ptr::null_mut(),
@@ -229,18 +228,18 @@ pub(crate) fn mapped(facts: &Facts) {
     }
 }
 
-/// Bytes that are written to sockets and never read stay in the kernel. Three processes, since one
-/// has a limit.
+/// Fills sockets with data that is never read, which stays in kernel memory. One process may hold only a limited amount, so four do
+/// it.
 pub(crate) fn memory_in_sockets(_: &Facts) {
     let mut ends = [0; 2];
-    // SAFETY: two numbers are written.
+    // SAFETY: the kernel writes two integers into the array.
     unsafe { libc::pipe(ends.as_mut_ptr()) };
     let children: Vec<i32> = (0..4)
         .map(|_| match fork() {
             0 => {
                 let held = fill_sockets(MEMORY / 4);
                 if held >= MEMORY / 4 {
-                    // SAFETY: one byte.
+                    // SAFETY: the buffer holds one byte.
                     unsafe { libc::write(ends[1], b".".as_ptr().cast(), 1) };
                 }
                 sleep_ms(1500);
@@ -249,10 +248,10 @@ pub(crate) fn memory_in_sockets(_: &Facts) {
             child => child,
         })
         .collect();
-    // SAFETY: numbers; the end that is read ends with the children.
+    // SAFETY: `close` takes only an integer. The read end reports EOF once all children have exited.
     unsafe { libc::close(ends[1]) };
     let (mut all, mut byte) = (0, 0_u8);
-    // SAFETY: one byte.
+    // SAFETY: the buffer holds one byte.
     while all < 4 && unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) } == 1 {
         all += 1;
     }
@@ -264,13 +263,13 @@ pub(crate) fn memory_in_sockets(_: &Facts) {
     }
 }
 
-/// Writes into pairs of sockets until they hold so much, or no more are to be had.
+/// Writes into socket pairs until they hold `size` bytes, or until no more can be created.
 fn fill_sockets(size: usize) -> usize {
     let bytes = [1_u8; 65536];
     let mut held = 0;
     while held < size {
         let mut pair = [0; 2];
-        // SAFETY: two numbers are written, and bytes with their length are read.
+        // SAFETY: the kernel writes two integers, and the buffer is passed with its length.
         unsafe {
             let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
             if libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) != 0 {
@@ -288,7 +287,7 @@ fn fill_sockets(size: usize) -> usize {
     held
 }
 
-/// Uses this much processor time, as the kernel counts it, and gives whether it could.
+/// Uses a fixed amount of processor time as measured by the kernel. Returns whether it succeeded.
 fn burn() -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(8) {
@@ -296,7 +295,7 @@ fn burn() -> bool {
         for round in 0_u64..200_000 {
             std::hint::black_box(round);
         }
-        // SAFETY: the kernel fills the structure.
+        // SAFETY: the structure has the type that the kernel fills.
         unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut used) };
         if used.tv_sec as u64 * 1000 + used.tv_nsec as u64 / 1_000_000 >= BURN_MS {
             return true;
@@ -325,9 +324,9 @@ pub(crate) fn processor(_: &Facts) {
     report_burnt(BURNERS);
 }
 
-/// One after the other, never waited for, so that their usage is forgotten.
+/// Runs processes one after the other without waiting for them, so that the kernel discards their usage.
 pub(crate) fn processor_unwaited(_: &Facts) {
-    // SAFETY: numbers. Children end without a trace then.
+    // SAFETY: `signal` takes only integers. With SIGCHLD ignored, the kernel reaps children by itself.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     for _ in 0..BURNERS_IN_TURN {
         let child = fork();
@@ -340,7 +339,7 @@ pub(crate) fn processor_unwaited(_: &Facts) {
     report_burnt(BURNERS_IN_TURN);
 }
 
-/// Starts processes that do nothing, one by one.
+/// Starts idle processes, one at a time.
 pub(crate) fn processes(_: &Facts) {
     let begun = Instant::now();
     let mut children = Vec::new();
@@ -364,7 +363,7 @@ pub(crate) fn processes(_: &Facts) {
     }
 }
 
-/// Threads count as well.
+/// Starts threads, which count as processes.
 pub(crate) fn threads(_: &Facts) {
     let begun = Instant::now();
     let mut started = 0;
@@ -397,7 +396,7 @@ pub(crate) fn two_outputs(_: &Facts) {
 }
 
 pub(crate) fn descriptors(_: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     let opened = (0..400).filter(|_| unsafe { libc::dup(1) } >= 0).count();
     if opened == 400 {
         got("400 open files");

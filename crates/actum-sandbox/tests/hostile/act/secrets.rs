@@ -1,4 +1,4 @@
-//! Attacks that read what is not declared. The host looks whether the secret came out.
+//! Attacks that read undeclared data. The host checks whether the secret appears in the output.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -67,7 +67,7 @@ pub(crate) fn by_handle(facts: &Facts) {
     }
     let mut handle = Handle { bytes: 128, kind: 0, data: [0; 128] };
     let (path, root) = (c(facts.outside.join("secret")), c(&facts.workspace));
-    // SAFETY: paths, and a structure that says how long it is.
+    // SAFETY: the path is a C string, and the structure is passed with its size.
     let fd = unsafe {
         let mut mount = 0_i32;
         let at = libc::AT_FDCWD;
@@ -79,14 +79,14 @@ pub(crate) fn by_handle(facts: &Facts) {
     print_file(format!("/proc/self/fd/{fd}"));
 }
 
-/// The names in a directory, of which one is the secret.
+/// Lists a directory, in which one name is the secret.
 pub(crate) fn list(facts: &Facts) {
     for entry in fs::read_dir(&facts.outside).into_iter().flatten().flatten() {
         print_text(&format!("{}\n", entry.file_name().display()));
     }
 }
 
-/// The time of a file, which cannot be guessed.
+/// Reads the size and modification time of a file, which cannot be guessed.
 pub(crate) fn look_at(facts: &Facts) {
     if let Ok(metadata) = fs::metadata(facts.outside.join("secret")) {
         got(format_args!("a file of {} bytes of {}", metadata.size(), metadata.mtime()));
@@ -101,7 +101,7 @@ pub(crate) fn link(facts: &Facts) {
 
 pub(crate) fn attribute(facts: &Facts) {
     let (path, mut text) = (c(facts.outside.join("file")), [0_u8; 64]);
-    // SAFETY: paths, and a buffer with its length.
+    // SAFETY: the paths are C strings, and the buffer is passed with its length.
     unsafe {
         let at = text.as_mut_ptr().cast();
         libc::getxattr(path.as_ptr(), c"user.secret".as_ptr(), at, text.len());
@@ -111,21 +111,21 @@ pub(crate) fn attribute(facts: &Facts) {
 
 pub(crate) fn watch(facts: &Facts) {
     let path = c(facts.outside.join("secret"));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     if unsafe { libc::inotify_add_watch(libc::inotify_init(), path.as_ptr(), libc::IN_OPEN) } >= 0 {
         got("a watch on a file outside");
     }
 }
 
 fn parent() -> i32 {
-    // SAFETY: it takes nothing.
+    // SAFETY: the call takes no arguments.
     unsafe { libc::getppid() }
 }
 
 pub(crate) fn leaked_descriptors(_: &Facts) {
     let mut text = [0_u8; 256];
     for fd in 3..1024 {
-        // SAFETY: numbers, a name, and a buffer with its length.
+        // SAFETY: the name is a C string, and the buffer is passed with its length.
         unsafe {
             let read = libc::pread(fd, text.as_mut_ptr().cast(), text.len(), 0);
             if read > 0 {
@@ -174,13 +174,13 @@ pub(crate) fn read_memory(facts: &Facts) {
     let length = facts.length;
     let ours = libc::iovec { iov_base: text.as_mut_ptr().cast(), iov_len: length };
     let theirs = libc::iovec { iov_base: facts.address as *mut _, iov_len: length };
-    // SAFETY: the kernel writes no more than there is room for.
+    // SAFETY: the kernel writes no more than the given length.
     unsafe { libc::process_vm_readv(facts.runner, &raw const ours, 1, &raw const theirs, 1, 0) };
     print_text(&String::from_utf8_lossy(&text));
 }
 
 pub(crate) fn take_descriptor(facts: &Facts) {
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     let fd = unsafe {
         let process = libc::syscall(libc::SYS_pidfd_open, facts.runner, 0);
         libc::syscall(libc::SYS_pidfd_getfd, process, facts.fd, 0)
@@ -189,7 +189,7 @@ pub(crate) fn take_descriptor(facts: &Facts) {
 }
 
 pub(crate) fn shared_memory(facts: &Facts) {
-    // SAFETY: the kernel gives an address, or -1.
+    // SAFETY: the call returns a valid address or -1.
     unsafe {
         let at = libc::shmat(facts.shared, std::ptr::null(), libc::SHM_RDONLY);
         if at as isize != -1 {
@@ -201,10 +201,10 @@ pub(crate) fn shared_memory(facts: &Facts) {
     }
 }
 
-/// By the number of its queue, which needs no call that makes or finds it.
+/// Reads the message by the queue ID, which needs no call that creates or finds the queue.
 pub(crate) fn message(facts: &Facts) {
     let mut message = [0_u64; 32];
-    // SAFETY: a buffer with its length, behind a number of eight bytes.
+    // SAFETY: the buffer is passed with its length, and follows an eight-byte integer.
     unsafe {
         let at = message.as_mut_ptr();
         libc::msgrcv(facts.queue, at.cast(), 248, 0, libc::IPC_NOWAIT);

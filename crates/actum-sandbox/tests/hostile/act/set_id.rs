@@ -1,5 +1,4 @@
-//! Attacks that make a file that runs as its owner, or run one. The host looks for such files in the
-//! workspace; they would be its own.
+//! Attacks that create or run a set-id file. The host checks the workspace for such files, which would run with its own identity.
 
 use std::process::Command;
 
@@ -19,7 +18,7 @@ pub(crate) fn run(facts: &Facts) {
 
 pub(crate) fn chmod(facts: &Facts) {
     let file = c(facts.workspace.join("file"));
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         libc::chmod(file.as_ptr(), MODE);
         libc::fchmodat(libc::AT_FDCWD, file.as_ptr(), MODE, 0);
@@ -30,13 +29,13 @@ pub(crate) fn chmod(facts: &Facts) {
 
 pub(crate) fn fchmodat2(facts: &Facts) {
     let file = c(facts.workspace.join("file"));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe { libc::syscall(libc::SYS_fchmodat2, libc::AT_FDCWD, file.as_ptr(), MODE, 0) };
 }
 
 pub(crate) fn set_gid(facts: &Facts) {
     let (file, directory) = (c(facts.workspace.join("file")), c(&facts.workspace));
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         libc::chmod(file.as_ptr(), 0o2755);
         libc::chmod(directory.as_ptr(), 0o2755);
@@ -48,7 +47,7 @@ pub(crate) fn open(facts: &Facts) {
     let new = c(facts.workspace.join("new"));
     let again = c(facts.workspace.join("new-too"));
     let flags = libc::O_CREAT | libc::O_RDWR;
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         libc::open(new.as_ptr(), flags, MODE);
         libc::syscall(libc::SYS_open, again.as_ptr(), flags, MODE);
@@ -58,7 +57,7 @@ pub(crate) fn open(facts: &Facts) {
 pub(crate) fn openat2(facts: &Facts) {
     let new = c(facts.workspace.join("new"));
     let how: [u64; 3] = [(libc::O_CREAT | libc::O_RDWR) as u64, MODE.into(), 0];
-    // SAFETY: a path, and a structure of three numbers with its size.
+    // SAFETY: the path is a C string, and the structure of three integers is passed with its size.
     unsafe {
         libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, new.as_ptr(), how.as_ptr(), 24_usize);
     }
@@ -66,20 +65,20 @@ pub(crate) fn openat2(facts: &Facts) {
 
 pub(crate) fn creat(facts: &Facts) {
     let new = c(facts.workspace.join("new"));
-    // SAFETY: a path and a number.
+    // SAFETY: the path is a C string, and the other argument is an integer.
     unsafe { libc::syscall(libc::SYS_creat, new.as_ptr(), MODE) };
 }
 
 pub(crate) fn mknod(facts: &Facts) {
     let new = c(facts.workspace.join("new"));
-    // SAFETY: a path and numbers.
+    // SAFETY: the path is a C string, and the other arguments are integers.
     unsafe { libc::syscall(libc::SYS_mknod, new.as_ptr(), libc::S_IFREG | MODE, 0) };
 }
 
-/// A file without a name (O_TMPFILE), which gets one afterwards.
+/// Creates an unnamed file (`O_TMPFILE`) and links it to a name afterwards.
 pub(crate) fn nameless(facts: &Facts) {
     let (directory, new) = (c(&facts.workspace), c(facts.workspace.join("new")));
-    // SAFETY: paths and numbers.
+    // SAFETY: the paths are C strings, and the other arguments are integers.
     unsafe {
         let fd = libc::open(directory.as_ptr(), libc::O_TMPFILE | libc::O_RDWR, MODE);
         let itself = c(format!("/proc/self/fd/{fd}"));

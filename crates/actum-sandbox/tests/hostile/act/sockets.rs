@@ -1,5 +1,5 @@
-//! Attacks over sockets. The host listens on each kind, on its loopback alone, and looks whether it
-//! heard anything.
+//! Attacks through sockets. The host listens on sockets of each kind, only on its loopback interface, and checks whether it
+//! received anything.
 
 use std::io::Write;
 use std::mem::MaybeUninit;
@@ -31,7 +31,7 @@ fn address(port: u16) -> libc::sockaddr_in {
 
 pub(crate) fn mptcp(facts: &Facts) {
     let to = address(facts.tcp);
-    // SAFETY: an address with its size, and bytes with theirs.
+    // SAFETY: the address and the buffer are passed with their sizes.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM, libc::IPPROTO_MPTCP);
         libc::connect(socket, (&raw const to).cast(), size_of_val(&to) as u32);
@@ -42,7 +42,7 @@ pub(crate) fn mptcp(facts: &Facts) {
 pub(crate) fn fast_open(facts: &Facts) {
     let to = address(facts.tcp);
     let flags = libc::MSG_FASTOPEN | libc::MSG_NOSIGNAL;
-    // SAFETY: an address with its size, and bytes with theirs.
+    // SAFETY: the address and the buffer are passed with their sizes.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
         let size = size_of_val(&to) as u32;
@@ -50,17 +50,17 @@ pub(crate) fn fast_open(facts: &Facts) {
     }
 }
 
-/// The host tries to reach the port that is written to the workspace.
+/// Listens on a port that the host tries to reach. The port number is written to the workspace.
 pub(crate) fn listen(facts: &Facts) {
     if let Ok(listener) = TcpListener::bind(("127.0.0.1", 0)) {
         wait_for_host(facts, &listener);
     }
 }
 
-/// listen(2) finds a port by itself if there was no bind(2).
+/// Listens without bind(2), in which case listen(2) chooses a port.
 pub(crate) fn listen_unbound(facts: &Facts) {
     use std::os::fd::FromRawFd;
-    // SAFETY: numbers; the descriptor is new and has no other owner.
+    // SAFETY: the calls take only integers, and the descriptor is new and has no other owner.
     let listener = unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_STREAM, 0);
         if socket < 0 || libc::listen(socket, 1) < 0 {
@@ -79,7 +79,7 @@ fn wait_for_host(facts: &Facts, listener: &TcpListener) {
     drop(listener.set_nonblocking(true));
     for _ in 0..60 {
         if let Ok((mut stream, _)) = listener.accept() {
-            // A name by which the host knows that it has reached this one and no other.
+            // Send a name, so that the host knows that it reached this listener and no other.
             drop(stream.write_all(facts.abstract_name.as_bytes()));
             return;
         }
@@ -133,21 +133,21 @@ pub(crate) fn path_in_workspace(facts: &Facts) {
     datagram_to(&facts.workspace.join("datagram"));
 }
 
-/// One of a pair of sockets of this kind sends to a path.
+/// Sends data to a path from one socket of a pair.
 fn pair_to(kind: i32, path: &Path) {
-    // SAFETY: all zeros are an address.
+    // SAFETY: an all-zero `sockaddr_un` is valid.
     let mut to: libc::sockaddr_un = unsafe { MaybeUninit::zeroed().assume_init() };
     to.sun_family = libc::AF_UNIX as u16;
     for (slot, byte) in to.sun_path.iter_mut().zip(path.as_os_str().as_bytes()) {
         *slot = *byte as libc::c_char;
     }
     let mut pair = [0; 2];
-    // SAFETY: an address with its size, and bytes with theirs.
+    // SAFETY: the address and the buffer are passed with their sizes.
     unsafe {
         if libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) == 0 {
             let (bytes, size) = (WORD.as_ptr().cast(), size_of_val(&to) as u32);
             libc::sendto(pair[0], bytes, WORD.len(), 0, (&raw const to).cast(), size);
-            // Once more, after it has been let go.
+            // Try again after disconnecting.
             libc::connect(pair[0], (&raw const to).cast(), size);
             libc::send(pair[0], bytes, WORD.len(), libc::MSG_NOSIGNAL);
         }
@@ -159,7 +159,7 @@ pub(crate) fn pair_of_datagrams(facts: &Facts) {
     pair_to(libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, &facts.workspace.join("datagram"));
 }
 
-/// For unix sockets SOCK_RAW is another name of SOCK_DGRAM (`unix_create` in the kernel).
+/// Uses SOCK_RAW, which is an alias of SOCK_DGRAM for Unix sockets (`unix_create` in the kernel).
 pub(crate) fn raw_pair(facts: &Facts) {
     pair_to(libc::SOCK_RAW, &facts.outside.join("datagram"));
 }
@@ -168,7 +168,7 @@ pub(crate) fn raw_pair_in_workspace(facts: &Facts) {
     pair_to(libc::SOCK_RAW, &facts.workspace.join("datagram"));
 }
 
-/// Sockets that no namespace holds, or that configure the machine.
+/// Opens sockets that no namespace confines, or that configure the machine.
 pub(crate) fn other_families(_: &Facts) {
     for (family, kind, name) in [
         (libc::AF_VSOCK, libc::SOCK_STREAM, "vsock"),
@@ -177,21 +177,20 @@ pub(crate) fn other_families(_: &Facts) {
         (libc::AF_PACKET, libc::SOCK_RAW, "packet"),
         (libc::AF_BLUETOOTH, libc::SOCK_RAW, "bluetooth"),
     ] {
-        // SAFETY: numbers.
+        // SAFETY: the call takes only integers.
         if unsafe { libc::socket(family, kind, 0) } >= 0 {
             got(format_args!("a socket of {name}"));
         }
     }
 }
 
-/// Makes a datagram socket by the calls of a 32-bit program, which have other numbers, and sends by
-/// those of 64 bits.
+/// Creates a datagram socket with a 32-bit system call, which has a different number, and sends with 64-bit calls.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn by_32_bit_call(facts: &Facts) {
     const SOCKET: i64 = 359;
     let (family, kind) = (i64::from(libc::AF_INET), i64::from(libc::SOCK_DGRAM));
     let mut socket: i64;
-    // SAFETY: the call takes numbers; `rbx` is given back, since the compiler keeps it for itself.
+    // SAFETY: the call takes only integers, and `rbx` is restored because the compiler reserves it.
     unsafe {
         std::arch::asm!(
             "mov {kept}, rbx",
@@ -215,11 +214,11 @@ pub(crate) fn by_32_bit_call(facts: &Facts) {
     udp(facts); // no machine of this kind has them
 }
 
-/// Connects by the numbers of the x32 interface, which a kernel may have besides.
+/// Connects with the system call numbers of the x32 interface, which some kernels also support.
 #[cfg(target_arch = "x86_64")]
 fn by_x32_call(facts: &Facts) {
     const X32: i64 = 0x4000_0000;
-    // SAFETY: numbers.
+    // SAFETY: the call takes only integers.
     let socket =
         unsafe { libc::syscall(X32 + libc::SYS_socket, libc::AF_INET, libc::SOCK_DGRAM, 0) };
     send_by(socket as i32, facts);
@@ -229,7 +228,7 @@ fn by_x32_call(facts: &Facts) {
 fn send_by(socket: i32, facts: &Facts) {
     let to = address(facts.udp);
     let size = size_of_val(&to) as u32;
-    // SAFETY: an address with its size, and bytes with theirs.
+    // SAFETY: the address and the buffer are passed with their sizes.
     unsafe {
         libc::sendto(socket, WORD.as_ptr().cast(), WORD.len(), 0, (&raw const to).cast(), size);
     }

@@ -38,7 +38,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     attack(
         "CREATE PERSISTENT SECRET s (TYPE http, EXTRA_HTTP_HEADERS MAP {'a': 'b'}); CREATE TABLE loot AS SELECT name || persistent::VARCHAR FROM duckdb_secrets()",
-        // In the sandbox it is stored in a home that ends with it.
+        // In the sandbox, the secret is stored in a temporary home.
         Harm::Sets("strue"),
         Boundary::Lock("Persistent secrets are disabled"),
         Boundary::Harmless,

@@ -3,7 +3,7 @@
 use crate::attack::{ABSENT, Attack, Boundary, CANARY, DENIED, Harm, attack, hidden, read};
 
 pub(crate) const ATTACKS: &[Attack] = &[
-    // Table functions.
+    // Attacks with table functions.
     hidden("CREATE TABLE loot AS SELECT * FROM read_text('{secret}')"),
     hidden("CREATE TABLE loot AS SELECT content::VARCHAR FROM read_blob('{secret}')"),
     read("CREATE TABLE loot AS SELECT * FROM read_csv('{secret}')"),
@@ -43,7 +43,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Boundary::Lock(DENIED),
         Boundary::Harmless,
     ),
-    // File names as tables.
+    // Attacks with file names in place of tables.
     read("CREATE TABLE loot AS FROM '{secret}'"),
     read("CREATE TABLE loot AS FROM \"{secret}\""),
     read("CREATE TABLE loot AS FROM '{parquet}'"),
@@ -54,7 +54,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     read(
         "CREATE TABLE loot AS (DESCRIBE FROM read_csv('{secret}', header = false, names = ['canary-5f1d', 'b']))",
     ),
-    // Names in other spellings.
+    // Attacks that spell the name of a function differently.
     hidden("CREATE TABLE loot AS SELECT * FROM system.main.read_text('{secret}')"),
     hidden("CREATE TABLE loot AS SELECT * FROM \"READ_TEXT\"('{secret}')"),
     hidden("CREATE TABLE loot AS SELECT * FROM read_text /* a */ ( -- b\n '{secret}')"),
@@ -68,7 +68,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     hidden("CREATE TABLE loot AS SELECT * FROM read_text('/proc/self/cwd/{relative}')"),
     hidden("CREATE TABLE loot AS SELECT * FROM read_text('{dir}/{relative}')"),
     hidden("CREATE TABLE loot AS SELECT * FROM read_text('{dir}/./{relative}')"),
-    // In the middle of other statements.
+    // Attacks hidden inside other statements.
     hidden("CREATE VIEW x AS FROM read_text('{secret}'); CREATE TABLE loot AS SELECT * FROM x"),
     hidden("CREATE MACRO x() AS TABLE FROM read_text('{secret}'); CREATE TABLE loot AS FROM x()"),
     hidden(
@@ -111,7 +111,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
     hidden("SELECT error(content) FROM read_text('{secret}')"),
     hidden("SELECT content::INTEGER FROM read_text('{secret}')"),
-    // Files of the system and of the kernel.
+    // Attacks on files of the system and the kernel.
     attack(
         "CREATE TABLE loot AS FROM read_text('/etc/passwd')",
         Harm::Shows("root:"),
@@ -130,8 +130,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
         Boundary::Lock(DENIED),
         Boundary::Harmless,
     ),
-    // A link in the place of the one file that the locked engine may open. Nothing is behind it in
-    // the sandbox, so that the engine takes it for a directory, which it may not read.
+    // A link in place of the only file that the locked engine may open. Its target is missing in the sandbox, so the engine takes
+    // it for a directory, which it may not read.
     attack(
         "CREATE TABLE loot AS FROM read_csv('{dir}/rows.csv'); SELECT 1",
         Harm::Shows(CANARY),

@@ -10,12 +10,12 @@ const fn pragma(text: &'static str, harm: Harm) -> Attack {
     listed("SET", text, harm, LOCKED)
 }
 
-/// A call is bound before its kind is known, and the locked engine refuses that.
+/// A `CALL` is bound before its kind is known, so the locked engine rejects it first.
 const fn call(text: &'static str) -> Attack {
     attack(text, Harm::Writes, Boundary::Lock(LOCKED), Boundary::List("CALL"))
 }
 
-/// A query that changes a setting by a function.
+/// Attack with a query that changes a setting through a function.
 const fn query(text: &'static str, harm: Harm) -> Attack {
     attack(text, harm, Boundary::Lock(LOCKED), Boundary::Harmless)
 }

@@ -10,7 +10,7 @@ const fn attach(text: &'static str, harm: Harm) -> Attack {
     listed("ATTACH", text, harm, DENIED)
 }
 
-/// An export makes its directory when it is bound, before its kind is known.
+/// An export creates its directory during binding, before its kind is known.
 const fn export(text: &'static str) -> Attack {
     attack(text, Harm::Writes, Boundary::Lock(DENIED), Boundary::Sandbox(ABSENT))
 }
@@ -68,7 +68,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         "ATTACH '{foreign}' (READ_ONLY); COPY FROM DATABASE \"foreign\" TO shop",
         Harm::Shows(CANARY),
     ),
-    // It is harmless, and refused all the same.
+    // This statement is harmless but still rejected.
     attack(
         "ATTACH ':memory:' AS other; CREATE TABLE other.loot AS SELECT 'reached'",
         Harm::Sets("reached"),

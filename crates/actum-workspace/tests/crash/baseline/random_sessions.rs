@@ -1,4 +1,4 @@
-//! Random sessions of an agent: commands, runs and edits in any order are undone to the beginning.
+//! Random agent sessions: commands, runs and edits in any order can be undone back to the initial state.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +17,26 @@ use crate::explore::{Tree, tree};
 #[derive(Debug, Clone)]
 enum Left {
     Nothing,
-    /// A file of this byte.
+    /// Regular file that contains this byte.
     File(u8),
-    /// A symbolic link to this name.
+    /// Symbolic link to this name.
     Link(u8),
 }
 
-/// Step of a session, on a few paths.
+/// Step of a session that affects a few paths.
 #[derive(Debug, Clone)]
 enum Step {
     /// A command changes a path.
     Command(usize, Left),
-    /// A run writes a file, or removes it, unless a command changed it and the change was not adopted.
+    /// A run writes or removes a file, unless a command changed it and the change was not adopted.
     Run(usize, Option<u8>),
-    /// A client edits a file: foretold, made, adopted.
+    /// A client announces an edit of a file, makes it, and adopts it.
     Edit(usize, u8),
-    /// The turn ends, and another begins.
+    /// The turn ends, and the next one begins.
     Turn,
-    /// Every undeclared change becomes a run.
+    /// Every undeclared change is adopted as a run.
     Adopt,
-    /// The newest run is undone, and that undo is undone.
+    /// The newest run is undone, and then that undo is undone.
     ThereAndBack,
 }
 
@@ -60,7 +60,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
-/// Leaves a path as a command does. Only a link is replaced: a file is written in place.
+/// Leaves a path as a command would. Files are written in place, and only links are replaced.
 fn put(disk: &SimDisk, name: &str, left: &Left) {
     disk.advance(50);
     let is_link = is_link(disk, name);
@@ -104,8 +104,8 @@ fn files(tree: Tree) -> Vec<(String, String)> {
 }
 
 proptest! {
-    /// Issue 27: commands, runs and edits in a session are adopted. Then the undo of every run, newest first, leads
-    /// back to the files from before the first prompt.
+    /// Issue 27: after the commands, runs and edits of a session are adopted, undoing every run, newest first, restores
+    /// the files from before the first prompt.
     #[test]
     fn undoing_an_adopted_session_restores_the_initial_tree(steps in steps()) {
         let disk = workspace();
@@ -129,7 +129,7 @@ proptest! {
                         (None, None) => continue,
                     };
                     disk.advance(50);
-                    // An operation that changes nothing makes no run.
+                    // An operation that changes nothing creates no run.
                     drop(open(&disk).unwrap().apply_operations(&[operation], RunOptions::default()));
                     disk.advance(50);
                 }
