@@ -289,9 +289,14 @@ fn strict_hook_rejects_commands_other_than_actum() {
         for text in ["exec -- sh -c 'touch x && ls *'", "log -n 3", "undo\n", "--version"] {
             allowed(&strict(&format!("{program} {text}")));
         }
-        for text in
-            ["exec -C .. -- true", "exec --tenant=t -- true", "queue --seen all", "--json log"]
-        {
+        for text in [
+            "exec -C .. -- true",
+            "exec -qC .. -- true",
+            "exec -qC.. -- true",
+            "exec --tenant=t -- true",
+            "queue --seen all",
+            "--json log",
+        ] {
             assert_eq!(strict(&format!("{program} {text}")).code, 2, "{text}");
         }
         let other = session.root.join("node_modules/.bin");
@@ -325,6 +330,9 @@ fn operator_commands_are_rejected_in_the_shell_of_a_client() {
         "sh -c 'actum --color=never protect claude --off'",
         "env -i actum hook codex < event",
         "actum -C . protect claude --off",
+        "actum -qC . protect claude --off",
+        "actum -qC. protect claude --off",
+        "actum -q protect claude --off",
         "actum --tenant t approve abcd",
         "actum queue --seen all",
     ] {

@@ -72,6 +72,13 @@ pub(super) fn answer(
     Ok(Answer::Nothing)
 }
 
+/// Returns the text after `-C` in a word of short options, which may be combined as in `-qCDIR`; `None` without `-C`. The
+/// text is empty if the directory is the next word.
+fn after_directory_option(word: &str) -> Option<&str> {
+    let options = word.strip_prefix('-').filter(|options| !options.starts_with('-'))?;
+    options.split_once('C').map(|(_, after)| after)
+}
+
 /// Whether the text consists of a single actum command that makes runs in this workspace or shows data.
 fn is_own_command(text: &str) -> bool {
     let words = plain_words(text).unwrap_or_default();
@@ -81,7 +88,8 @@ fn is_own_command(text: &str) -> bool {
     }
     let options = arguments.iter().map(String::as_str).take_while(|word| *word != "--");
     // These options select a different workspace or ledger.
-    let leads_elsewhere = |word: &str| word.starts_with("-C") || word.starts_with("--tenant");
+    let leads_elsewhere =
+        |word: &str| after_directory_option(word).is_some() || word.starts_with("--tenant");
     match arguments.first().map(String::as_str) {
         Some("--help" | "--version") => arguments.len() == 1,
         Some(verb) => STRICT_VERBS.contains(&verb) && !options.into_iter().any(leads_elsewhere),
@@ -121,7 +129,8 @@ fn user_only_verb(command: &ShellCommand) -> Option<&str> {
     while verb.starts_with('-') {
         match verb {
             "--help" | "-h" | "--version" => return None,
-            "--tenant" | "--color" | "-C" => drop(words.next()),
+            "--tenant" | "--color" => drop(words.next()),
+            option if after_directory_option(option) == Some("") => drop(words.next()),
             _ => {}
         }
         verb = words.next()?;
