@@ -308,13 +308,13 @@ impl ShellCommand {
     /// command. Their changes become a run, which evaluates the gates for them.
     pub fn commands_of_exec(&self) -> Vec<ShellCommand> {
         let words = self.program_and_arguments();
-        let is =
-            |at: usize, name: &str| words.get(at).is_some_and(|it| it.as_deref() == Some(name));
         let name = words.first().and_then(|word| word.as_deref()).map(name_of);
         let Some(end) = words.iter().position(|word| word.as_deref() == Some("--")) else {
             return Vec::new();
         };
-        if name != Some("actum") || !is(1, "exec") {
+        // Options, such as `-q`, can come before the verb.
+        let is_exec = words.iter().take(end).skip(1).any(|word| word.as_deref() == Some("exec"));
+        if name != Some("actum") || !is_exec {
             return Vec::new();
         }
         let inner = words.get(end + 1..).unwrap_or_default().to_vec();

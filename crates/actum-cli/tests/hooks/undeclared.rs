@@ -360,6 +360,7 @@ fn shell_command_inside_exec_is_judged_by_the_command_rules() {
     let run = |text: &str| session.before("c1", "Bash", &json!({ "command": text }));
     refused(&run("rm a"), "no rm");
     refused(&run("actum exec --drop -- sh -c 'true; rm a'"), "no rm");
+    refused(&run("actum -q exec -- sh -c 'true; rm a'"), "no rm");
     allowed(&run("actum exec -- sh -c 'echo rm a'"));
 }
 
