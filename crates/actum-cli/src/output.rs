@@ -322,6 +322,17 @@ impl Screen {
     }
 }
 
+/// Assumed width of a screen whose width is unknown, in columns.
+const WIDTH: usize = 80;
+/// Minimum width of a screen for which tables are laid out, in columns.
+const WIDTH_MIN: usize = 40;
+
+/// Returns the width of the terminal in columns, or 80 if standard output is not a terminal.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    size.map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width)).max(WIDTH_MIN)
+}
+
 /// Converts the result of a write to standard output, ignoring a broken pipe: the reader may stop at any time.
 fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
     match written {

@@ -19,10 +19,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::count::count;
 use crate::style::{self, Painted};
 
-/// Assumed width of a screen whose width is unknown, in columns.
-const WIDTH: usize = 80;
-/// Minimum width of a screen for which tables are laid out, in columns.
-const WIDTH_MIN: usize = 40;
 /// Maximum width of a table column that is shown together with others.
 const CELL_WIDTH_MAX: usize = 24;
 /// Minimum width at which a table column is still shown.
@@ -109,12 +105,6 @@ fn table(difference: &TableDifference) -> SqlTable {
 
 fn column(Column { name, kind }: &Column) -> SqlColumn {
     SqlColumn { name: name.clone(), kind: kind.clone() }
-}
-
-/// Returns the width of the terminal in columns, or 80 if standard output is not a terminal.
-pub(crate) fn width() -> usize {
-    let size = terminal_size::terminal_size_of(io::stdout());
-    size.map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width)).max(WIDTH_MIN)
 }
 
 /// Writes the effects of a step as text in which no line is wider than `width`.

@@ -18,12 +18,12 @@ use crate::change_list::{list, write_lines};
 use crate::count::{lines, number};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{Document, Kind};
+use crate::output::{self, Document, Kind};
 use crate::record::RecordedFacts;
 use crate::records::{self, Seen};
 use crate::selected_path::SelectedPath;
 use crate::style::{self, Painted};
-use crate::{sql_view, timestamp};
+use crate::timestamp;
 
 /// List past runs, newest first: all of them, or those that changed a path
 ///
@@ -254,7 +254,7 @@ impl History {
             return Ok(());
         }
         let is_terminal = io::stdout().is_terminal();
-        let columns_max = if is_terminal { sql_view::width() } else { usize::MAX };
+        let columns_max = if is_terminal { output::columns() } else { usize::MAX };
         let rows: Vec<_> = self.runs.iter().map(|line| line.cells(is_terminal)).collect();
         let widths = Cells::widths(rows.iter().flatten());
         // Width of the run id and of all columns before the label, each followed by two spaces.

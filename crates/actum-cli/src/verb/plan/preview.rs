@@ -28,7 +28,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::gate_view::views;
-use crate::output::{Document, Kind};
+use crate::output::{self, Document, Kind};
 use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, policy, records, recovery_note, root, sql_view, task_settings};
 
@@ -252,7 +252,7 @@ impl Document for Previewed {
                 write_commands(env, steps, out)?;
             }
             if let Some(sql) = sql {
-                sql_view::write(sql, sql_view::width(), out)?;
+                sql_view::write(sql, output::columns(), out)?;
             }
         }
         for ActionError { error_code, error_message } in &preview.broken_rules {
